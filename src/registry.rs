@@ -10,7 +10,7 @@ use crate::engine::{
     DedicatedEngine, Engine, FourDEngine, GridThreshold, ListEngine, NicDesign, NicListEngine,
     OptimisticSeqEngine, Oracle, RankArrayEngine, SimdEngine, UcxEngine,
 };
-use crate::host::NicMatcher;
+use crate::host::{Behind, NicMatcher};
 #[cfg(feature = "plugin")]
 use crate::plugin::{Library, Plugin, Sizes};
 use crate::stream::{ByKind, StreamMatcher};
@@ -40,7 +40,7 @@ pub struct EngineOptions {
     /// Length of a shared queue at which these engines extract partners.
     pub theta: u32,
     /// Entries on the card of the engines that stand for cards with matching in hardware. The
-    /// default is UCX's for BXI (`TM_LIST_SIZE`).
+    /// default is UCX's for ConnectX (`TM_LIST_SIZE`), and the prototype's number of receives.
     pub list_entries: u32,
     /// How long the array-based engine keeps its arrays.
     pub array_life: ArrayLife,
@@ -50,6 +50,9 @@ pub struct EngineOptions {
     pub nic: NicConfig,
     /// Whether `nic.workers` threads run the emulated NIC; otherwise the calling thread does.
     pub threads: bool,
+    /// The engine behind a full emulated NIC. Behind the others that stand for a card it is always
+    /// the list.
+    pub behind: Behind,
     /// Hints of every communicator.
     pub hints: Hints,
     /// Senders put hashes in the header (O26).
@@ -93,11 +96,12 @@ impl Default for EngineOptions {
             grow_bins: false,
             k: 8,
             theta: 100,
-            list_entries: 256,
+            list_entries: 1024,
             array_life: ArrayLife::default(),
             grid: GridThreshold::default(),
             nic,
             threads: true,
+            behind: Behind::default(),
             hints: Hints::default(),
             sender_hashes: true,
             comm_size: None,
@@ -118,6 +122,7 @@ fn optimistic(options: &EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildEr
     };
     let mut matcher = NicMatcher::new(config, options.threads, options.hints).map_err(reason)?;
     matcher.set_inline_hashes(options.sender_hashes);
+    matcher.set_behind(options.behind);
     Ok(Box::new(matcher))
 }
 

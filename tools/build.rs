@@ -1,11 +1,9 @@
 //! Tells the program which commit it is built from, if there is a way to know (see
-//! `src/version.rs`), and makes the table of MPI functions.
+//! `src/version.rs`).
 
 mod commit;
-mod functions;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use commit::Commit;
 
@@ -34,15 +32,4 @@ fn main() {
     });
     println!("cargo:rustc-env=DPAMATCH_COMMIT={name}");
     println!("cargo:rustc-env=DPAMATCH_MODIFIED={modified}");
-    make_functions(&package);
-}
-
-/// Writes the table of MPI functions where `src/trace/function/table.rs` includes it.
-fn make_functions(package: &Path) {
-    let source = package.join("src/trace/function/functions.txt");
-    println!("cargo:rerun-if-changed=functions.rs");
-    println!("cargo:rerun-if-changed={}", source.display());
-    let text = fs::read_to_string(&source).expect("the table of functions is readable");
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
-    fs::write(out.join("functions.rs"), functions::table(&text)).expect("OUT_DIR is writable");
 }

@@ -63,6 +63,7 @@ impl Bin {
     }
 
     /// Whether a receive was ever linked here.
+    // ordering: a statistic that the boundary keeps.
     pub(crate) fn was_used(&self) -> bool {
         self.linked.load(Relaxed) != 0
     }

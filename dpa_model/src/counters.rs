@@ -156,6 +156,8 @@ counters! {
         posts,
         /// Posts that matched an unexpected message at once.
         posts_late,
+        /// Unexpected messages before the one that a post or probe found, or before the chain's end.
+        unexpected_passed,
         /// Posts that entered the posted queue.
         posts_admitted,
         /// Posts into a bin that was not empty (S28).

@@ -6,6 +6,8 @@
 //! `DPAMATCH_FAULT=<name>` chooses one for the whole process. So do builds of the firmware with
 //! `--cfg dpamatch_faults`, where the program chooses. Under loom `DPAMATCH_WEAKEN` weakens one
 //! ordering, see [`weaken`].
+//!
+//! ordering: what is chosen is chosen before the program begins, and orders nothing.
 
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults)))]
 macro_rules! fault {
@@ -261,7 +263,7 @@ pub static CAME_BY: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU3
 
 /// A number for a place in the sources: a hash of the path below `src/`, the line and the column.
 #[cfg(any(dpamatch_loom, dpamatch_faults))]
-pub(crate) const fn place(file: &str, line: u32, column: u32) -> u32 {
+pub const fn place(file: &str, line: u32, column: u32) -> u32 {
     let file = file.as_bytes();
     let mut from = file.len();
     while from > 0 && !(from >= 4 && matches!(file.split_at(from).0.split_at(from - 4).1, b"src/"))
@@ -281,15 +283,14 @@ pub(crate) const fn place(file: &str, line: u32, column: u32) -> u32 {
 }
 
 /// Weakens an ordering for the whole program, before anything else runs: `FILE:LINE:COLUMN=WEAKER`,
-/// the file below `src/`, the weaker ordering `Relaxed`, `Acquire` or `Release`. `false`: not of
-/// that form.
+/// the weaker ordering `Relaxed`, `Acquire`, `Release` or `AcqRel`. `false`: not of that form.
 #[cfg(any(dpamatch_loom, dpamatch_faults))]
 pub fn weaken(what: &str) -> bool {
     let read = || {
         let (whole, weaker) = what.split_once('=')?;
         let (rest, column) = whole.rsplit_once(':')?;
         let (file, line) = rest.rsplit_once(':')?;
-        let weaker = ["Relaxed", "Acquire", "Release"]
+        let weaker = ["Relaxed", "Acquire", "Release", "AcqRel"]
             .iter()
             .position(|&name| name == weaker)?;
         Some([
@@ -304,40 +305,34 @@ pub fn weaken(what: &str) -> bool {
     true
 }
 
+/// The ordering, or a weaker one if the place was chosen.
 #[cfg(any(dpamatch_loom, dpamatch_faults))]
+#[cfg_attr(dpamatch_loom, track_caller)]
 #[inline(always)]
-pub(crate) fn ordering(place: u32, ordering: crate::sync::Ordering) -> crate::sync::Ordering {
-    use crate::sync::Ordering::{Acquire, Relaxed, Release};
+pub fn ordering(place: u32, ordering: crate::sync::Ordering) -> crate::sync::Ordering {
+    use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
     #[cfg(dpamatch_loom)]
-    came_to(place);
+    {
+        ask();
+        crate::sync::loomed::came_to(core::panic::Location::caller());
+    }
     if WEAKENED[0].load(Relaxed) != place {
         return ordering;
     }
     CAME_BY.store(CAME_BY.load(Relaxed) + 1, Relaxed);
-    [Relaxed, Acquire, Release][WEAKENED[1].load(Relaxed) as usize]
+    [Relaxed, Acquire, Release, AcqRel][WEAKENED[1].load(Relaxed) as usize]
 }
 
-/// Asks the environment once. With `DPAMATCH_PLACES` set, prints the number of each new place.
+/// Weakens the ordering that the environment names, once.
 #[cfg(dpamatch_loom)]
-fn came_to(place: u32) {
-    use std::collections::BTreeSet;
-    use std::sync::{LazyLock, Mutex, PoisonError};
-    static PLACES: LazyLock<Option<Mutex<BTreeSet<u32>>>> = LazyLock::new(|| {
+fn ask() {
+    static ASKED: std::sync::Once = std::sync::Once::new();
+    ASKED.call_once(|| {
         if let Ok(what) = std::env::var("DPAMATCH_WEAKEN") {
             assert!(
                 weaken(&what),
                 "DPAMATCH_WEAKEN={what}: no place of an ordering"
             );
         }
-        std::env::var_os("DPAMATCH_PLACES").map(|_| Mutex::default())
     });
-    if let Some(places) = &*PLACES
-        && places
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(place)
-    {
-        // The first line would stand behind the test's name.
-        std::println!("\nplace {place}");
-    }
 }

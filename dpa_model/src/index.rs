@@ -12,7 +12,33 @@ use crate::descriptor::{Descriptor, state};
 use crate::hash::{Hashes, reduce};
 use crate::number::{BinId, Label, ReceiveId, unchecked};
 use crate::sync::{Counter, Relaxed};
-use crate::{ClassSet, HandlerCounters, WildcardClass};
+use crate::{ClassSet, HandlerCounters, Rank, Tag, WildcardClass};
+
+/// Compiles an expression for each class of receives, whose number is the constant `$name` in it,
+/// and runs the one of `$class`.
+macro_rules! by_class {
+    ($class:expr, $name:ident => $run:expr) => {
+        match $class {
+            $crate::WildcardClass::Exact => {
+                const $name: usize = 0;
+                $run
+            }
+            $crate::WildcardClass::AnySource => {
+                const $name: usize = 1;
+                $run
+            }
+            $crate::WildcardClass::AnyTag => {
+                const $name: usize = 2;
+                $run
+            }
+            $crate::WildcardClass::Any => {
+                const $name: usize = 3;
+                $run
+            }
+        }
+    };
+}
+pub(crate) use by_class;
 
 /// The handlers' view of a communicator; the boundary writes it, and it is constant inside a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +141,18 @@ pub(crate) struct Key {
     pub(crate) hashes: Hashes,
 }
 
+impl Key {
+    /// The key of a message with these hashes.
+    #[inline(always)]
+    pub(crate) fn new(source: Rank, tag: Tag, hashes: Hashes) -> Self {
+        Self {
+            source: source.get(),
+            tag: tag.get(),
+            hashes,
+        }
+    }
+}
+
 /// A fitting posted receive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
@@ -122,17 +160,6 @@ pub(crate) struct Candidate {
     /// The receive before it in its chain, or `NIL`.
     pub(crate) before: ReceiveId,
     pub(crate) label: Label,
-}
-
-/// The head of a chain, from a message's point of view.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Oldest {
-    /// The head is live and fits.
-    Fits { bin: BinId, receive: ReceiveId },
-    /// The chain is empty.
-    None,
-    /// The head does not fit; the rest of the chain is not searched yet.
-    Other,
 }
 
 /// The indexes of one communicator, inside a block or at the boundary.
@@ -196,26 +223,6 @@ impl Indexes<'_> {
                 Some(found)
             }
             Err(next) => self.walk_on::<CLASS>((head, next), key, skip_below, walked),
-        }
-    }
-
-    /// The head of the chain that [`search_class`](Self::search_class) walks, where most searches
-    /// end. The caller counts the visit and reports the step.
-    #[inline(always)]
-    pub(crate) fn oldest<const CLASS: usize>(&self, key: &Key) -> Oldest {
-        let class = WildcardClass::ALL[CLASS];
-        let bin = self.view.bin(class, key.hashes.of_class(class));
-        // SAFETY: receives of this class are posted, so the communicator has tables.
-        let receive = unsafe { unchecked(self.bins, bin) }.head();
-        if receive == ReceiveId::NIL {
-            return Oldest::None;
-        }
-        // SAFETY: the receive stands in a chain.
-        let descriptor = unsafe { unchecked(self.bookings.receives, receive) };
-        if live::<CLASS>(descriptor, key) {
-            Oldest::Fits { bin, receive }
-        } else {
-            Oldest::Other
         }
     }
 

@@ -135,7 +135,7 @@ pub use ends::{
     TwoLists,
 };
 #[cfg(any(dpamatch_loom, dpamatch_faults))]
-pub use fault::{CAME_BY, weaken};
+pub use fault::{CAME_BY, ordering as weakened, place, weaken};
 #[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults))]
 pub use fault::{Fault, choose as choose_fault};
 pub use hash::Hashes;
@@ -143,6 +143,8 @@ pub use memory::{Footprint, FootprintLine, paper_bytes};
 pub use message::{INLINE_BYTES, Message};
 pub use nic::{BinUse, Monitor, Nic, Stop};
 pub use sync::Wait;
+#[cfg(dpamatch_loom)]
+pub use sync::loomed;
 #[cfg(dpamatch_virtual)]
 pub use sync::virtual_time;
 

@@ -217,8 +217,8 @@ mod tests {
             ("command queue", 1024, 64, true),
             // Candidate, taken receive, key, 18 counters in whole lines.
             ("block and counters, per handler", 32, 4 + 4 + 8 + 192, true),
-            // Receive, its predecessor in the chain, a group of the fast path, a domain's member.
-            ("workers' notes, per handler", 3 * 32, 4 + 4 + 40 + 4, true),
+            // Receive, its predecessor in the chain, a domain's member.
+            ("workers' notes, per handler", 3 * 32, 4 + 4 + 4, true),
             ("worker progress", 3, 128, true),
             ("barrier's bitmap", 0, 256, true),
             ("completion ring", 1024, 64, false),

@@ -34,6 +34,7 @@ type Words = AtomicU64;
 type Words = [AtomicU64; 3];
 
 #[cfg(not(dpamatch_loom))]
+// ordering: models have a word for each phase; random schedules and the firmware run this word.
 impl Progress {
     /// The progress before the first block.
     pub(crate) fn new() -> Self {

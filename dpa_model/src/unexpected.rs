@@ -368,9 +368,14 @@ impl UnexpectedStore {
     }
 
     /// The oldest message that a target of this class accepts, from the only chain that can hold
-    /// it: the chain of `bin`.
+    /// it: the chain of `bin`. Adds the messages before it to `passed`.
     #[inline(always)]
-    pub(crate) fn find<const CLASS: usize>(&self, bin: BinId, target: &Target) -> Option<StoredId> {
+    pub(crate) fn find<const CLASS: usize>(
+        &self,
+        bin: BinId,
+        target: &Target,
+        passed: &mut u64,
+    ) -> Option<StoredId> {
         let mut current = self.chains[bin].head;
         while current != StoredId::NIL {
             step!(UnexpectedVisited { entry: current.0 });
@@ -379,6 +384,7 @@ impl UnexpectedStore {
             if target.accepts(WildcardClass::ALL[CLASS], source, tag) {
                 return Some(current);
             }
+            *passed += 1;
             current = entry.links[PLACE[CLASS]].next;
         }
         None

@@ -11,6 +11,7 @@
         struct call this_call = rec_enter(number);            \
         result its_result = P##name arguments;                \
         rec_leave(&this_call, false);                         \
+        rec_note_numbered(number);                            \
         return its_result;                                    \
     }
 #define UNNUMBERED(at, result, name, parameters, arguments)   \

@@ -22,8 +22,29 @@ enum { NAMES_SHOWN = 8 };
 
 static unsigned long long counts[ALL];
 
+/* ordering: statistics. */
 void rec_note(enum note note) { __atomic_fetch_add(&counts[UNNUMBERED_FUNCTIONS + note], 1, __ATOMIC_RELAXED); }
 void rec_note_unnumbered(int at) { __atomic_fetch_add(&counts[at], 1, __ATOMIC_RELAXED); }
+
+void rec_note_numbered(int number) {
+    switch (number) {
+    case 141: /* MPI_Accumulate */
+    case 142: /* MPI_Get */
+    case 143: /* MPI_Put */
+        rec_note(NOTE_ONE_SIDED);
+        break;
+    case 130: /* MPI_Comm_accept */
+    case 131: /* MPI_Comm_connect */
+    case 133: /* MPI_Comm_get_parent */
+    case 134: /* MPI_Comm_join */
+    case 135: /* MPI_Comm_spawn */
+    case 136: /* MPI_Comm_spawn_multiple */
+        rec_note(NOTE_PROCESSES);
+        break;
+    default:
+        break;
+    }
+}
 
 static int by_count(const void *a, const void *b, void *sums_) {
     const unsigned long long *sums = sums_;
@@ -76,6 +97,39 @@ static void put_notes(FILE *out, const char *before, const char *whose, unsigned
         fprintf(out, "%s%scommunicators of MPI_Comm_create_from_group without an origin in the trace: %llu\n", before, whose,
                 notes[NOTE_FROM_GROUP]);
     }
+    if (notes[NOTE_ONE_SIDED] > 0) {
+        fprintf(out, "%s%scalls of MPI_Put, MPI_Get and MPI_Accumulate, of which the trace has only the number: %llu\n", before,
+                whose, notes[NOTE_ONE_SIDED]);
+    }
+    if (notes[NOTE_PROCESSES] > 0) {
+        fprintf(out, "%s%scalls that connect to other processes, whose communicators have no origin in the trace: %llu\n",
+                before, whose, notes[NOTE_PROCESSES]);
+    }
+}
+
+/* Writes lines to the end of the description of the run. */
+static FILE *open_meta(const char *meta) {
+    int file = open(meta, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    return file < 0 ? NULL : fdopen(file, "a");
+}
+
+static void close_meta(FILE *out, const char *meta) {
+    if (out == NULL || fclose(out) != 0) {
+        fprintf(stderr, "dpamatch-record: %s: %s; it lacks the notes\n", meta, strerror(errno));
+    }
+}
+
+void rec_note_late(const char *meta, int rank, unsigned long long calls) {
+    static const char form[] = "%srank %d: calls after the end of the recording, as in a session that was opened again: %llu\n";
+    struct rec_quiet quiet;
+    fprintf(stderr, form, "dpamatch-record: ", rank, calls);
+    rec_quiet_begin(&quiet);
+    FILE *out = open_meta(meta);
+    if (out != NULL) {
+        fprintf(out, form, "note=", rank, calls);
+    }
+    close_meta(out, meta);
+    rec_quiet_end(&quiet);
 }
 
 void rec_notes_end(const char *meta, int rank, bool is_collective) {
@@ -93,13 +147,10 @@ void rec_notes_end(const char *meta, int rank, bool is_collective) {
     put_notes(stderr, "dpamatch-record: ", whose, sums, NAMES_SHOWN);
     struct rec_quiet quiet;
     rec_quiet_begin(&quiet);
-    int file = open(meta, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-    FILE *out = file < 0 ? NULL : fdopen(file, "a");
+    FILE *out = open_meta(meta);
     if (out != NULL) {
         put_notes(out, "note=", whose, sums, UNNUMBERED_FUNCTIONS);
     }
-    if (out == NULL || fclose(out) != 0) {
-        fprintf(stderr, "dpamatch-record: %s: %s; it lacks the notes\n", meta, strerror(errno));
-    }
+    close_meta(out, meta);
     rec_quiet_end(&quiet);
 }

@@ -100,11 +100,15 @@ const char *rec_loaded_library(void);
 
 /* ---- notes.c ---- */
 
-enum note { NOTE_AT_LEAST, NOTE_PARTITIONED, NOTE_SESSIONS, NOTE_FROM_GROUP, NOTES };
+enum note { NOTE_AT_LEAST, NOTE_PARTITIONED, NOTE_SESSIONS, NOTE_FROM_GROUP, NOTE_ONE_SIDED, NOTE_PROCESSES, NOTES };
 void rec_note(enum note note);
+/* Notes a call that has a number in the format and no record, if it moves data or makes a communicator. */
+void rec_note_numbered(int number);
 void rec_note_unnumbered(int at);
 /* Adds up all ranks, if it is collective, and writes what is not in the trace to stderr and to the end of `meta`. */
 void rec_notes_end(const char *meta, int rank, bool is_collective);
+/* Writes there that so many calls came after the end of the recording. */
+void rec_note_late(const char *meta, int rank, unsigned long long calls);
 
 /* ---- amount.c ---- */
 

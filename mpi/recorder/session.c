@@ -34,6 +34,9 @@ static char host[NAME_BYTES];
 static int world_rank, world_size;
 /* The description of the run. */
 static char meta[PATH_BYTES + NAME_BYTES + 16];
+/* The description of a run whose recording has ended, and calls that came later. */
+static char ended_meta[sizeof meta];
+static unsigned long long late;
 
 /* All calls, and the calls without a record. Incremented without the lock. */
 static uint32_t called[FUNCTIONS];
@@ -72,6 +75,7 @@ static void put_head(const struct call *call, const struct timespec *returned) {
     put_time(returned);
 }
 
+/* ordering: statistics, and numbers of threads, which only differ. */
 bool rec_leave(const struct call *call, bool wanted) {
     struct timespec returned;
     depth--;
@@ -89,12 +93,16 @@ bool rec_leave(const struct call *call, bool wanted) {
         }
         rec_unlock();
     }
+    if (wanted && depth == 0 && ended_meta[0] != 0) {
+        __atomic_fetch_add(&late, 1, __ATOMIC_RELAXED);
+    }
     __atomic_fetch_add(&ignored[call->function], 1, __ATOMIC_RELAXED);
     return false;
 }
 
 void rec_end(void) { rec_unlock(); }
 
+/* ordering: a statistic. */
 void rec_next(struct call *call, int function) {
     struct timespec returned;
     clock_gettime(CLOCK_MONOTONIC, &returned);
@@ -245,6 +253,7 @@ static void put_counts(const uint32_t *counts) {
 void rec_end_session(bool is_collective) {
     if (meta[0] != 0) {
         rec_notes_end(meta, world_rank, is_collective);
+        memcpy(ended_meta, meta, sizeof meta);
         meta[0] = 0;
     }
     rec_lock();
@@ -310,6 +319,9 @@ static bool another_has_begun(void) {
 /* Reports a program that was to be recorded but never started MPI: it would otherwise end silently. */
 __attribute__((destructor)) static void say_if_nothing(void) {
     rec_end_session(false); /* for a program that exits without MPI_Finalize */
+    if (late > 0) {
+        rec_note_late(ended_meta, world_rank, late);
+    }
     const char *recorded = getenv("DPAMATCH_RECORD_PID"); /* from dpamatch-record: the process to record */
     const char *ranks[] = {getenv("OMPI_COMM_WORLD_RANK"), getenv("PMIX_RANK"), getenv("PMI_RANK")};
     bool is_first = false;

@@ -20,16 +20,19 @@ if [ -z "${DPA_EMULATOR_LIBRARY:-}" ]; then
 fi
 mkdir -p "$prefix/bin" "$prefix/lib/pkgconfig" "$prefix/include"
 cp -R "$here/include/." "$prefix/include/"
-cp "$here/dpacc" "$prefix/bin/dpacc"
+cp "$here/dpacc" "$here/dpa-app-attributes2blob" "$prefix/bin/"
 rm -f "$prefix/lib/libdpamatch_emulator.so"
 cp "$DPA_EMULATOR_LIBRARY" "$prefix/lib/libdpamatch_emulator.so"
-for name in flexio ibverbs mlx5; do
+for file in libflexio libibverbs libmlx5 doca-common doca-dpa doca-rdma doca-argp doca-verbs doca-flow; do
+    case $file in doca-*) name=doca_${file#doca-} version=3.3.0 ;; *) name=${file#lib} version=25.1.0 ;; esac
     ln -sf libdpamatch_emulator.so "$prefix/lib/lib$name.so"
-    cat > "$prefix/lib/pkgconfig/lib$name.pc" <<END
+    cat > "$prefix/lib/pkgconfig/$file.pc" <<END
 prefix=$prefix
-Name: lib$name
-Description: lib$name of dpamatch's DPA emulator
-Version: 25.1.0
+includedir=$prefix/include
+libdir=$prefix/lib
+Name: $file
+Description: $file of dpamatch's DPA emulator
+Version: $version
 Cflags: -I$prefix/include -idirafter $prefix/include/fallback
 Libs: -L$prefix/lib -Wl,-rpath,$prefix/lib -l$name
 END

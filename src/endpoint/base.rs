@@ -110,6 +110,7 @@ impl Endpoint {
             requests: Requests::default(),
             comm_ids: CommIds::new(nic_config.communicators as u32),
             bins: nic_config.bins as u32,
+            // ordering: only the names differ, and no memory goes with them.
             name: NEXT_NAME.fetch_add(1, Relaxed),
             answer: None,
             probing: None,

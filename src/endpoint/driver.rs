@@ -12,6 +12,7 @@ thread_local! {
 #[derive(Debug, Default)]
 pub(super) struct Driver(AtomicU64);
 
+// ordering: a hint, see above.
 impl Driver {
     /// Records that the calling thread uses the endpoint.
     #[inline]
@@ -40,6 +41,7 @@ fn here() -> u64 {
 #[cold]
 fn number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
+    // ordering: only the numbers differ, and no memory goes with them.
     HERE.set(NEXT.fetch_add(1, Relaxed));
     HERE.get()
 }

@@ -84,11 +84,14 @@ impl Deal {
         let Some(place) = self.places.get(number) else {
             return number % shards;
         };
+        // ordering: a source has one shard for ever, and no memory goes with its number.
         let known = place.load(Relaxed);
         if known != 0 {
             return known as usize - 1;
         }
+        // ordering: as above; of two first calls one wins.
         let next = (self.dealt.fetch_add(1, Relaxed) % shards) as u32;
+        // ordering: as above.
         let earlier = place.compare_exchange(0, next + 1, Relaxed, Relaxed);
         earlier.map_or_else(|earlier| earlier - 1, |_| next) as usize
     }

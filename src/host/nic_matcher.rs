@@ -1,5 +1,6 @@
 //! Runs an event stream through an emulated NIC in exactly the stream's order, fallback included.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -7,8 +8,8 @@ use dpa_model::{BinUse, Counts, Hints, NicConfig, Operation, Order, Selector, Un
 use dpamatch_vocabulary::CommId;
 
 use super::nic_run::{NicRun, NicRunError};
-use super::software::SoftwareStats;
-use crate::engine::{Counter, MsgId};
+use super::software::{Behind, SoftwareStats};
+use crate::engine::{Counter, MsgId, QueueStats, Stats};
 use crate::stream::{Event, Outcome, ProbeId, RunError, StreamMatcher};
 
 /// The settings of an emulated NIC for a stream.
@@ -32,9 +33,10 @@ pub struct NicMatcher {
     pub(super) threads: bool,
     pub(super) hints: Hints,
     pub(super) inline_hashes: bool,
+    behind: Behind,
     counts: Option<(Counts, SoftwareStats)>,
-    /// Compares and hops of the software engine.
-    software_steps: u64,
+    /// The searches of the software engine.
+    software_searches: Stats,
     bins: BinUse,
 }
 
@@ -73,8 +75,9 @@ impl NicMatcher {
             threads,
             hints,
             inline_hashes: true,
+            behind: Behind::default(),
             counts: None,
-            software_steps: 0,
+            software_searches: Stats::default(),
             bins: BinUse::default(),
         })
     }
@@ -82,6 +85,11 @@ impl NicMatcher {
     /// Whether senders put hashes in the header (O26).
     pub fn set_inline_hashes(&mut self, on: bool) {
         self.inline_hashes = on;
+    }
+
+    /// The engine that matches what does not fit on the NIC.
+    pub fn set_behind(&mut self, behind: Behind) {
+        self.behind = behind;
     }
 
     /// Feeds the events and waits until the NIC has answered all. `comms` maps the stream's
@@ -121,25 +129,25 @@ impl NicMatcher {
         run.settle(&mut sink)
     }
 
-    /// Runs `work` on a new NIC and keeps the counters. `checked`: write payloads and compare them.
+    /// Runs `work` on a new NIC, keeps the counters, and runs `after`. `checked`: write payloads and
+    /// compare them.
     fn on_new_nic<R>(
         &mut self,
         checked: bool,
         work: impl FnOnce(&Self, &mut NicRun) -> Result<R, NicRunError>,
+        after: impl FnOnce(&mut NicRun) -> Result<(), NicRunError>,
     ) -> Result<R, RunError> {
-        let mut run =
-            NicRun::start(&self.config, self.threads, self.inline_hashes).map_err(boxed)?;
+        let mut run = NicRun::start(&self.config, self.threads, self.inline_hashes)
+            .map_err(boxed)?
+            .behind(self.behind);
         if !checked {
             run = run.without_checks();
         }
         let result = work(self, &mut run);
         self.counts = Some((run.monitor().counts(), run.software.stats()));
-        let searched = run.software.engine().stats();
-        self.software_steps = [searched.prq, searched.umq]
-            .iter()
-            .map(|queue| queue.attempts + queue.hops)
-            .sum();
+        self.software_searches = *run.software.engine().stats();
         self.bins = run.monitor().bin_use();
+        let result = result.and_then(|result| after(&mut run).map(|()| result));
         run.stop();
         result.map_err(boxed)
     }
@@ -156,34 +164,51 @@ impl StreamMatcher for NicMatcher {
         events: &mut dyn Iterator<Item = Event>,
         sink: &mut dyn FnMut(Outcome),
     ) -> Result<(), RunError> {
-        self.on_new_nic(true, |matcher, run| {
-            matcher.feed(run, &mut HashMap::new(), events, sink)?;
-            drain(run, sink)
-        })
+        let sink = RefCell::new(sink);
+        let told = |outcome| sink.borrow_mut()(outcome);
+        self.on_new_nic(
+            true,
+            |matcher, run| matcher.feed(run, &mut HashMap::new(), events, &mut { told }),
+            |run| drain(run, &mut { told }),
+        )
     }
 
     fn time(&mut self, fill: &[Event], timed: &[Event]) -> Result<Duration, RunError> {
-        self.on_new_nic(false, |matcher, run| {
+        let work = |matcher: &Self, run: &mut NicRun| {
             let mut comms = HashMap::new();
             matcher.feed(run, &mut comms, &mut fill.iter().copied(), &mut |_| ())?;
             let begin = Instant::now();
             matcher.feed(run, &mut comms, &mut timed.iter().copied(), &mut |_| ())?;
             Ok(begin.elapsed())
-        })
+        };
+        self.on_new_nic(false, work, |_| Ok(()))
     }
 
     fn counters(&self) -> Vec<Counter> {
         let Some((nic, software)) = self.counts else {
             return Vec::new();
         };
+        let steps = |queue: QueueStats| queue.attempts + queue.hops;
+        let software_prq = steps(self.software_searches.prq);
+        let software_umq = steps(self.software_searches.umq);
+        let walked = [
+            nic.handlers.walked_exact,
+            nic.handlers.walked_any_source,
+            nic.handlers.walked_any_tag,
+            nic.handlers.walked_any,
+        ];
+        let walked: u64 = walked.iter().sum();
+        let stored = nic.boundary.posts_late + nic.boundary.unexpected_passed;
         let sends = [
+            ("prq_steps", walked + software_prq),
+            ("umq_steps", stored + software_umq),
             ("send_queue_full", nic.send_queue_full),
             ("send_no_bounce_buffer", nic.send_no_bounce_buffer),
             ("regions_added", nic.regions_added),
             ("software_posts", software.posts),
             ("software_arrivals", software.arrivals),
             ("software_matches", software.matches),
-            ("software_steps", self.software_steps),
+            ("software_steps", software_prq + software_umq),
             ("hand_back_offers", software.offers),
             ("fallback_away_ns", software.away_ns),
             ("bins", self.bins.bins),

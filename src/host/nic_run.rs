@@ -8,7 +8,7 @@ use dpa_model::{
     Round,
 };
 
-use super::software::Software;
+use super::software::{Behind, Software};
 
 /// A failure of the emulated NIC during a run.
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +90,14 @@ impl NicRun {
             software: Software::default(),
             monitor,
         })
+    }
+
+    /// Lets this engine match what does not fit on the NIC. For a run without operations so far.
+    pub fn behind(self, behind: Behind) -> Self {
+        Self {
+            software: Software::behind(behind),
+            ..self
+        }
     }
 
     /// Switches the checks off; see [`Feeder::without_checks`].

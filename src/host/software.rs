@@ -21,9 +21,9 @@ use std::time::Instant;
 use dpa_model::{
     CommandQueueFull, Event, ForwardedRequest, HostPort, Message, Payload, RequestId, TakenMessage,
 };
-use dpamatch_vocabulary::{CommId, Selector};
+use dpamatch_vocabulary::{CommId, Selector, choices};
 
-use crate::engine::{BinEngine, Engine, MsgId, RecvId};
+use crate::engine::{BinEngine, Engine, ListEngine, MsgId, RecvId};
 
 /// Statistics of the fallback.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,7 +48,7 @@ pub struct SoftwareStats {
 ///
 /// [`NicMatcher`](super::NicMatcher), which has an example, uses it when its NIC is full.
 pub struct Software {
-    engine: BinEngine,
+    engine: Box<dyn Engine>,
     /// Messages in the engine's queues and their data, by arrival number.
     messages: HashMap<u64, (Message, Payload)>,
     /// Receives in the engine's queues, by request number.
@@ -94,7 +94,7 @@ impl Default for Software {
     /// Software matching in hash bins that grow, with empty queues.
     fn default() -> Self {
         Self {
-            engine: BinEngine::growing(),
+            engine: Behind::Bins.engine(),
             messages: HashMap::new(),
             receives: HashMap::new(),
             comms: HashMap::new(),
@@ -106,7 +106,34 @@ impl Default for Software {
     }
 }
 
+choices! {
+    /// The engine behind a full NIC.
+    pub enum Behind, by default Bins {
+        /// Hash bins that grow.
+        Bins = "bins",
+        /// Two linked lists, as behind the cards with lists in hardware.
+        List = "list",
+    }
+}
+
+impl Behind {
+    fn engine(self) -> Box<dyn Engine> {
+        match self {
+            Self::Bins => Box::new(BinEngine::growing()),
+            Self::List => Box::new(ListEngine::new()),
+        }
+    }
+}
+
 impl Software {
+    /// Software matching with empty queues of this engine.
+    pub fn behind(behind: Behind) -> Self {
+        Self {
+            engine: behind.engine(),
+            ..Self::default()
+        }
+    }
+
     /// The statistics so far.
     pub fn stats(&self) -> SoftwareStats {
         self.stats
@@ -114,7 +141,7 @@ impl Software {
 
     /// The engine.
     pub fn engine(&self) -> &dyn Engine {
-        &self.engine
+        self.engine.as_ref()
     }
 
     /// Whether the host holds nothing of the communicator.

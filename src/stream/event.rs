@@ -59,8 +59,17 @@ pub enum Event {
 }
 
 impl Event {
+    /// Length of an arriving message in bytes, if given.
+    pub fn length(&self) -> Option<u64> {
+        match *self {
+            Self::Arrive { bytes, .. } => bytes,
+            _ => None,
+        }
+    }
+
     /// The event as an operation. `room` and `length`: default bytes of a receive's buffer and of a
-    /// message. No length exceeds 4 GiB.
+    /// message. An operation's lengths have 32 bits: a longer one becomes `u32::MAX`. Times follow
+    /// from [`length`](Self::length), which is exact.
     pub fn operation(&self, room: u32, length: u32) -> Operation {
         let bytes = |given: Option<u64>, otherwise| {
             given.map_or(otherwise, |given| u32::try_from(given).unwrap_or(u32::MAX))

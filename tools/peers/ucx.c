@@ -12,8 +12,12 @@
  * With the word `alone` one thread has both ends and makes `repetitions` windows without looking at a clock: for
  * `cargo xtask instructions`, which counts. It prints how many receives there were.
  *
- * Prints one line: version, median, least and greatest time of a window, number of windows, time to post a receive,
- * time from the first post to the last completion per message (unexpected windows), payloads checked; times in ns.
+ * A window in which the system took the processor from an end, or which took ten times as long as the fastest one,
+ * does not count, as in the bench (undisturbed.rs), unless the word `keep-disturbed` is given.
+ *
+ * Prints one line: version; median, minimum and maximum time of a window that counts; number of measured windows,
+ * of those in which an end lost its processor, and of other slow ones; time to post a receive; time from the first
+ * post to the last completion per message (unexpected windows); payloads checked. Times are in ns.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -25,19 +29,20 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <ucp/api/ucp.h>
 
-enum { WARM_UP = 20, LEAST = 10, SOURCE = 1, FIRST_TAG = 1000, STANDING_TAG = 1 << 29, DONE_TAG = 1 };
+enum { WARM_UP = 20, LEAST = 10, SLOW = 10, SOURCE = 1, FIRST_TAG = 1000, STANDING_TAG = 1 << 29, DONE_TAG = 1 };
 enum { ADDRESS_MAX = 4096, LINE = 128 };
 enum { SENDER, RECEIVER };
 
 /* What was asked for. */
 static long window = 128, size = 8, repetitions = 500, budget_ms = 50, standing = 0, stride = 1, seed = 1;
 static int reverse, shuffled, same_tag, any_source, any_tag, standing_wild, unexpected,
-    alone;
+    alone, keep_disturbed;
 static int processors[2] = {0, 1};
 
 /* Memory of both processes. A word has one writer and counts windows; GONE ends the run. */
@@ -47,9 +52,11 @@ static struct shared {
     size_t address_length[2];
     char address[2][ADDRESS_MAX];
     long checked;
-    double post_ns, receive_ns;
 } *shared;
 #define GONE (-1)
+
+/* What the receiver saw of each measured window: memory of both processes. */
+static struct seen { double post, receive; int preempted; } *seen;
 
 /* The worker of this end; of the receiving end, if this thread has both. */
 static ucp_worker_h worker;
@@ -77,6 +84,14 @@ static double nanoseconds(void)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return time.tv_sec * 1e9 + time.tv_nsec;
+}
+
+/* How often the system has taken the processor from this process. */
+static long preemptions(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nivcsw;
 }
 
 static int ascending(const void *one, const void *other)
@@ -178,8 +193,7 @@ static void receive_windows(void)
     char *buffers = memory(window * spacing()), done[8], unused[8];
     long *order = memory(window * sizeof *order);
     void **requests = memory(standing * sizeof *requests);
-    double *post_times = memory(repetitions * sizeof(double)), *times = memory(repetitions * sizeof(double));
-    long measured = 0;
+    long measured = 0, lost = preemptions();
     srandom(seed);
     for (long i = 0; i < window; i++) order[i] = reverse ? window - 1 - i : i;
     for (long i = window - 1; shuffled && i > 0; i--) {
@@ -206,10 +220,13 @@ static void receive_windows(void)
         /* No clock is read before it: a look takes a sixth of the time of a single message. */
         say(&shared->ack, number);
         double complete = nanoseconds();
+        long before = lost;
+        lost = preemptions();
         if (number > WARM_UP) {
             if (measured < repetitions) {
-                post_times[measured] = (posted - start) / window;
-                times[measured++] = (complete - start) / window;
+                seen[measured].post = (posted - start) / window;
+                seen[measured].receive = (complete - start) / window;
+                seen[measured++].preempted = lost != before;
             }
             continue;
         }
@@ -226,15 +243,43 @@ static void receive_windows(void)
     for (long i = 0; i < standing; i++)
         if (requests[i]) ucp_request_cancel(worker, requests[i]);
     until_none(&open_standing);
-    shared->post_ns = median(post_times, measured);
-    shared->receive_ns = unexpected ? median(times, measured) : 0;
+}
+
+/* Chooses the windows that count, or all if none does, and prints the line. */
+static void print(double *times, const char *preempted, long measured)
+{
+    double *post = memory(measured * sizeof *post), *receive = memory(measured * sizeof *receive), fastest = 0;
+    long lost = 0, slow = 0, kept = 0;
+    for (long i = 0; i < measured; i++) {
+        int counts = keep_disturbed || (!preempted[i] && !seen[i].preempted);
+        lost += !counts;
+        if (counts && (fastest == 0 || times[i] < fastest)) fastest = times[i];
+    }
+    for (long i = 0; i < measured; i++) {
+        int choose = !keep_disturbed && lost < measured;
+        if (choose && (preempted[i] || seen[i].preempted)) continue;
+        if (choose && times[i] > SLOW * fastest) {
+            slow++;
+            continue;
+        }
+        post[kept] = seen[i].post;
+        receive[kept] = seen[i].receive;
+        times[kept++] = times[i];
+    }
+    double middle = median(times, kept);
+    unsigned major, minor, patch;
+    ucp_get_version(&major, &minor, &patch);
+    printf("%u.%u.%u %.1f %.1f %.1f %ld %ld %ld %.2f %.2f %ld\n", major, minor, patch, middle, times[0],
+           times[kept - 1], measured, lost, slow, median(post, kept), unexpected ? median(receive, kept) : 0,
+           shared->checked);
 }
 
 static void send_windows(ucp_ep_h peer)
 {
     char *payloads = memory(window * spacing());
     double *times = memory(repetitions * sizeof(double)), begin = 0;
-    long measured = 0;
+    char *preempted = memory(repetitions);
+    long measured = 0, lost = preemptions();
     for (long i = 0; i < window; i++) stamp(payloads + i * spacing(), i);
     for (long number = 1; number <= WARM_UP + repetitions; number++) {
         if (number == WARM_UP + 1) begin = nanoseconds();
@@ -247,15 +292,17 @@ static void send_windows(ucp_ep_h peer)
         if (unexpected) send_message(peer, tag_of(DONE_TAG), payloads, 8 < size ? 8 : size);
         until_none(&open_sends);
         wait_for(&shared->ack, number);
-        if (number > WARM_UP) times[measured++] = nanoseconds() - start;
+        double time = nanoseconds() - start;
+        long before = lost;
+        lost = preemptions();
+        if (number > WARM_UP) {
+            preempted[measured] = lost != before;
+            times[measured++] = time;
+        }
     }
     say(&shared->go, GONE);
     wait_for(&shared->up[RECEIVER], 2);
-    double middle = median(times, measured);
-    unsigned major, minor, patch;
-    ucp_get_version(&major, &minor, &patch);
-    printf("%u.%u.%u %.1f %.1f %.1f %ld %.2f %.2f %ld\n", major, minor, patch, middle, times[0], times[measured - 1],
-           measured, shared->post_ns, shared->receive_ns, shared->checked);
+    print(times, preempted, measured);
 }
 
 /* UCX, with one worker or two. */
@@ -385,6 +432,7 @@ static int argument(const char *text)
     static const struct { const char *name; int *value; } WORDS[] = {
         {"reverse", &reverse}, {"shuffled", &shuffled}, {"same-tag", &same_tag}, {"any-source", &any_source},
         {"any-tag", &any_tag}, {"standing-wild", &standing_wild}, {"unexpected", &unexpected}, {"alone", &alone},
+        {"keep-disturbed", &keep_disturbed},
     };
     char *end;
     for (size_t i = 0; i < sizeof NUMBERS / sizeof *NUMBERS; i++)
@@ -410,7 +458,8 @@ int main(int count, char **arguments)
     }
     if (alone) return both_ends();
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) {
+    seen = mmap(NULL, repetitions * sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED || seen == MAP_FAILED) {
         perror("ucx: shared memory");
         return 1;
     }

@@ -1,22 +1,19 @@
 //! Measurements, recordings and predictions of matching: the library behind the command `dpamatch`.
-//! The matching itself is in [`dpamatch`] and [`dpa_model`].
+//! The matching itself is in [`dpamatch`] and [`dpa_model`]; the readers of recorded MPI calls are
+//! in [`dpamatch_traces`].
 //!
 //! - [`mod@bench`]: message rates in windows, as the paper measures them.
-//! - [`trace`]: recorded MPI calls of real programs.
+//! - [`cli`]: the command line, and what other programs' command lines take from it.
 //! - [`collectives`]: the messages inside collective operations.
 //! - [`analyze`]: traces replayed through engines.
-//! - [`compare`]: the papers' experiments on all engines.
 //! - [`workload`]: common communication patterns as streams.
-//! - [`cost`]: the cost of an application's communication, and matching's share.
-//! - [`channels`]: several channels of messages, and policies for polling them.
 //! - [`offload`]: whether offloading the matching to a card pays.
 //! - [`results`]: machine-readable results, and the differences between two of them.
 //! - [`statistics`]: matching statistics written by MPI processes on the emulated NIC.
 //! - [`table`]: tables of numbers as text, Markdown, CSV and JSON.
 //! - [`figure`]: figures as SVG, with their numbers as CSV.
-//! - [`regular`]: opening files, and refusing what is no file.
 //! - [`version`]: version and commit of the program.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![allow(
     missing_docs,
     reason = "internal: names speak, docs add what names cannot"
@@ -32,25 +29,26 @@ macro_rules! add_fields {
     };
 }
 
+// The command line names the library as other programs do.
+extern crate self as dpamatch_tools;
+
 pub mod analyze;
 pub mod bench;
-pub mod channels;
+pub mod cli;
 pub mod collectives;
-pub mod compare;
-pub mod cost;
 mod counted;
 pub mod figure;
 pub mod offload;
 mod private_folder;
-pub mod regular;
 pub mod results;
 mod sequence;
 pub mod statistics;
+mod steps;
 pub mod table;
-pub mod trace;
 pub mod version;
 pub mod workload;
 
 pub use counted::counted;
 pub use private_folder::private_folder;
 pub use sequence::sequence;
+pub use steps::counted_steps;

@@ -15,17 +15,21 @@ const BYTES: u32 = 8;
 /// matched probe that finds a message is a receive that does so, and one that finds none is a
 /// probe: which it is, the oracle tells.
 pub fn sequence(events: impl IntoIterator<Item = Event>) -> Sequence {
-    let mut operations: Vec<_> = events
-        .into_iter()
-        .map(|event| event.operation(0, BYTES))
-        .collect();
+    let (mut operations, mut lengths) = (Vec::new(), Vec::new());
+    for event in events {
+        let operation = event.operation(0, BYTES);
+        if operation.is_arrival() {
+            lengths.push(event.length().unwrap_or(BYTES.into()));
+        }
+        operations.push(operation);
+    }
     if operations
         .iter()
         .any(|operation| matches!(operation, Operation::Probe { take: true, .. }))
     {
         decide_probes(&mut operations);
     }
-    Sequence::new(operations)
+    Sequence::new(operations).with_lengths(lengths)
 }
 
 fn decide_probes(operations: &mut [Operation]) {

@@ -12,7 +12,7 @@ use dpamatch::registry::{self, ENGINES, EngineOptions};
 use dpamatch_tools::analyze::order::{Network, Order, OrderChoice};
 use dpamatch_tools::analyze::stats::Plan;
 use dpamatch_tools::analyze::{Question, RankView, Report, Run, UNKNOWN, legality, pairs};
-use dpamatch_tools::trace::{self, OpenOptions};
+use dpamatch_traces::OpenOptions;
 
 /// Small, large, with wildcards; under two libraries.
 const TRACES: [&str; 4] = ["edge-4-openmpi", "edge-4-mpich", "minife-16", "lulesh-27"];
@@ -32,7 +32,7 @@ fn path(name: &str) -> PathBuf {
 
 fn load(name: &str) -> Run {
     let archive = path(name).join(format!("{name}.dumpi.tar.xz"));
-    let source = trace::open(&archive, &OpenOptions::default()).expect("a trace");
+    let source = dpamatch_traces::open(&archive, &OpenOptions::default()).expect("a trace");
     Run::load(source.as_ref(), |_| ()).expect("a whole trace")
 }
 
@@ -128,7 +128,7 @@ fn guided_replays_give_the_recorded_pairs_with_every_engine() {
 #[test]
 fn receives_cancelled_with_an_ignored_status_are_told_apart_by_bytes() {
     let folder = path("cancel-ignored");
-    let source = trace::open(&folder, &OpenOptions::default()).expect("a trace");
+    let source = dpamatch_traces::open(&folder, &OpenOptions::default()).expect("a trace");
     let run = Run::load(source.as_ref(), |_| ()).expect("a whole trace");
     let text = std::fs::read_to_string(folder.join("pairs.csv")).expect("the pairs");
     let wanted: HashSet<String> = text.lines().skip(1).map(str::to_owned).collect();
@@ -367,7 +367,7 @@ fn oddities_of_all_ranks_are_added_up() {
 #[test]
 fn one_rank_alone_can_be_replayed() {
     let file = path("edge-4-openmpi").join("rank-0001.txt.xz");
-    let source = trace::open(&file, &OpenOptions::default()).expect("a trace");
+    let source = dpamatch_traces::open(&file, &OpenOptions::default()).expect("a trace");
     let run = Run::load(source.as_ref(), |_| ()).expect("a whole trace");
     assert_eq!(run.programs.len(), 1);
     assert_eq!((run.truth[0].assumed, run.truth[0].taken_for_null), (10, 1));

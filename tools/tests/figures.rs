@@ -5,6 +5,8 @@
 #[path = "../../tests/watchdog/mod.rs"]
 mod watchdog;
 
+mod programs;
+
 use std::path::Path;
 use std::process::Command;
 
@@ -12,7 +14,7 @@ use std::process::Command;
 /// figures after the empty line only the words are compared.
 const FIGURES: &str = include_str!("figures.txt");
 /// Shortens the commands of rates.
-const SHORT_RUN: &str = "--reps 100 --rounds 3 --budget 100 --any-placement";
+const SHORT_RUN: &str = "--reps 100 --rounds 3 --budget 100 --any-placement --keep-disturbed";
 /// The words of a figure, without ticks and without names of recordings, such as `amg-8`.
 fn words(figure: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(figure)
@@ -37,7 +39,9 @@ fn pages() -> std::path::PathBuf {
 }
 
 fn draw(command: &str, folder: &Path) {
-    let mut run = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+    let mut run = Command::new(programs::of(
+        &command.split_whitespace().collect::<Vec<_>>(),
+    ));
     run.args(command.split_whitespace())
         .arg("--out")
         .arg(folder)

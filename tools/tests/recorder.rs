@@ -180,7 +180,11 @@ fn newer_calls_are_records_or_counted_by_name() {
         said,
         "dpamatch-record: 2 calls of 2 functions were not recorded: MPI_Parrived 1, MPI_Ibarrier 1\n\
          dpamatch-record: partitioned requests recorded as persistent ones: 1; a match at each \
-         start is a guess\n"
+         start is a guess\n\
+         dpamatch-record: calls of MPI_Put, MPI_Get and MPI_Accumulate, of which the trace has only \
+         the number: 1\n\
+         dpamatch-record: calls that connect to other processes, whose communicators have no origin \
+         in the trace: 1\n"
     );
 }
 
@@ -189,6 +193,16 @@ fn a_program_with_sessions_alone_is_recorded() {
     let (calls, said) = record("session");
     assert_eq!(calls, ["MPI_Send count=3 datatype=9 dest=4 tag=5 comm=2"]);
     assert!(said.contains("rank 0: the program used sessions"), "{said}");
+}
+
+/// A communicator, a send and the end of the second session have no record.
+#[test]
+fn sessions_that_are_opened_again_are_said() {
+    let (calls, said) = record("sessions");
+    assert_eq!(calls, ["MPI_Send count=3 datatype=9 dest=4 tag=5 comm=2"]);
+    let line = "rank 0: calls after the end of the recording, as in a session that was opened \
+                again: 3\n";
+    assert!(said.ends_with(line), "{said}");
 }
 
 /// The plug-in's calls go straight to its library: then nothing can be recorded.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dpamatch_tools::analyze::{Action, Run};
-use dpamatch_tools::trace::{OpenOptions, open};
+use dpamatch_traces::{OpenOptions, open};
 
 /// A call as DUMPI's text format shows it, 2 us long.
 fn call(name: &str, seconds: u32, arguments: &str) -> String {
@@ -68,7 +68,7 @@ fn lengths_and_times_have_64_bits() {
 }
 
 /// Folders with lengths, times and counts of traces.
-const ROOMS: [&str; 4] = ["src/trace", "src/analyze", "src/offload", "predict/src"];
+const ROOMS: [&str; 4] = ["../traces/src", "src/analyze", "src/offload", "predict/src"];
 /// What cuts a number without a word.
 const NARROWING: [&str; 9] = [
     "unwrap_or(u32::MAX)",
@@ -84,7 +84,7 @@ const NARROWING: [&str; 9] = [
 /// File, a part of the line, and why it may.
 const ALLOWED: [[&str; 3]; 2] = [
     [
-        "src/trace/otf2/cursor.rs",
+        "traces/src/otf2/cursor.rs",
         "self.compressed(4, u64::from(u32::MAX))",
         "the format's code for 32 ones",
     ],

@@ -1,5 +1,5 @@
-//! The repository's tasks: `cargo xtask <task>`. Uses only the standard library, so that it builds
-//! in a second.
+//! The repository's tasks: `cargo xtask <task>`. Beside the standard library it uses Rust's tokens
+//! alone, so that it builds in seconds.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -7,14 +7,17 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 mod algorithm;
+mod dist;
 mod instructions;
 mod model;
 mod mpi;
 mod mutants;
 mod orderings;
 mod process;
+mod results;
 mod rv64;
 mod site;
+mod sites;
 mod test;
 mod unmodelled;
 
@@ -41,6 +44,8 @@ const TASKS: &[(&str, Task)] = &[
     ("unmodelled", unmodelled::run),
     ("algorithm", algorithm::run),
     ("instructions", instructions::run),
+    ("results", results::run),
+    ("dist", dist::run),
     ("rv64", rv64::run),
     ("mpi", mpi::run),
     ("site", site::run),

@@ -1,14 +1,13 @@
-//! `cargo xtask orderings`: weakens each atomic ordering of the card in turn, and finds the model
-//! that notices.
+//! `cargo xtask orderings`: weakens each atomic ordering that a model runs in turn, and finds the
+//! model that notices. `--all` lists every atomic operation with its model or its reason instead.
 //!
 //! The sources are the list: each ordering is an argument of `weak!`, with a reason if nothing can
 //! notice its absence. A first run of each model tells which orderings it comes to. The models that
 //! come to an ordering then run without it, the quickest first. If none fails, the firmware runs in
-//! weak memory (`cargo xtask rv64 weak`).
+//! weak memory (`cargo xtask rv64 weak`), for an ordering of the card.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -16,45 +15,40 @@ use std::time::{Duration, Instant};
 use dpamatch_needs::Need;
 
 use crate::process::{self, Finished};
+use crate::sites::{self, Place, Weak};
 use crate::{Failure, root, rv64};
 
 /// Seeds of each kind of firmware run for an ordering that no model needs.
 const SEEDS: &str = "12";
 
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Weakening {
-    /// Path below `src/`.
-    file: String,
-    line: u32,
-    column: u32,
+/// A place and a weaker ordering.
+struct Weakening<'a> {
+    at: &'a Weak,
     weaker: &'static str,
-    /// Why nothing can notice.
-    why: Option<String>,
 }
 
-impl Weakening {
-    /// The number that the models print for the place, see `dpa_model/src/fault.rs`.
-    fn place(&self) -> u32 {
-        let step = |hash: u32, next: u32| (hash ^ next).wrapping_mul(0x0100_0193);
-        let hash = self
-            .file
-            .bytes()
-            .fold(0x811c_9dc5, |hash, byte| step(hash, u32::from(byte)));
-        step(hash, self.line)
-            .rotate_left(13)
-            .wrapping_add(self.column)
-            | 1
-    }
-}
-
-impl fmt::Display for Weakening {
+impl fmt::Display for Weakening<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}:{}:{}={}",
-            self.file, self.line, self.column, self.weaker
-        )
+        write!(f, "{}={}", self.at.place, self.weaker)
     }
+}
+
+/// The weaker orderings in place of one.
+///
+/// # Errors
+/// It cannot be weakened.
+fn weaker(at: &Weak) -> Result<Vec<Weakening<'_>>, String> {
+    let weaker: &[&str] = match at.ordering.as_str() {
+        "Acquire" | "Release" => &["Relaxed"],
+        "AcqRel" => &["Acquire", "Release"],
+        // Of a fence; no model knows more of an operation than that.
+        "SeqCst" => &["AcqRel"],
+        other => return Err(format!("{}: `{other}` cannot be weakened", at.place)),
+    };
+    Ok(weaker
+        .iter()
+        .map(|weaker| Weakening { at, weaker })
+        .collect())
 }
 
 /// A test with a model, and what its run with the shipped orderings showed.
@@ -62,10 +56,11 @@ struct Model {
     program: PathBuf,
     name: String,
     took: Duration,
-    places: HashSet<u32>,
+    places: BTreeSet<Place>,
 }
 
-/// Runs the task. The arguments are parts of places; none means all. `--list` prints the places.
+/// Runs the task. The arguments are parts of places; none means all. `--list` prints the places,
+/// `--all` every atomic operation.
 ///
 /// # Errors
 /// [`Failure::Usage`] if no place has such a part; [`Failure::Task`] when a weaker ordering is
@@ -73,9 +68,14 @@ struct Model {
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let (lists, parts) = match args.split_first() {
         Some((first, rest)) if first == "--list" => (true, rest),
+        Some((first, [])) if first == "--all" => return every_operation(),
         _ => (false, args),
     };
-    let mut all = weakenings(&root().join("dpa_model/src")).map_err(Failure::Task)?;
+    let sources = sites::of_repository(&root()).map_err(Failure::Task)?;
+    let mut all = Vec::new();
+    for weak in &sources.weaks {
+        all.extend(weaker(weak).map_err(Failure::Task)?);
+    }
     all.retain(|one| parts.is_empty() || parts.iter().any(|part| one.to_string().contains(part)));
     if all.is_empty() {
         return Err(Failure::Usage(format!("no ordering `{}`", parts.join(" "))));
@@ -84,6 +84,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         all.iter().for_each(|one| println!("{one}"));
         return Ok(());
     }
+    let has_firmware = Need::RiscV
+        .check(rv64::has_target())
+        .map_err(Failure::Task)?;
     let mut models = Vec::new();
     for program in programs(&mut crate::mutants::cargo(
         &root(),
@@ -92,20 +95,17 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         models.extend(models_of(&program)?);
     }
     models.sort_by_key(|model| model.took);
-    let has_firmware = Need::RiscV
-        .check(rv64::has_target())
-        .map_err(Failure::Task)?;
     // Noticed by models, by the firmware, explained, wrong, not known.
     let mut counts = [0; 5];
     for one in &all {
         let started = Instant::now();
         let reached = models
             .iter()
-            .any(|model| model.places.contains(&one.place()));
-        let (kind, mut verdict) = match (noticed(&models, one, has_firmware)?, &one.why) {
+            .any(|model| model.places.contains(&one.at.place));
+        let (kind, mut verdict) = match (noticed(&models, one, has_firmware)?, &one.at.why) {
             (Some((kind, by)), None) => (kind, format!("noticed by {by}")),
             (None, Some(why)) => (2, format!("not noticed: {why}")),
-            (None, None) if !has_firmware => {
+            (None, None) if !has_firmware && is_of_the_card(one) => {
                 (4, "no model notices; the firmware did not run".to_owned())
             }
             (None, None) => (3, "NOT NOTICED, and the source does not say why".to_owned()),
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         }
         counts[kind] += 1;
         println!(
-            "{:<44}{:>7.1} s  {verdict}",
+            "{:<56}{:>7.1} s  {verdict}",
             one.to_string(),
             started.elapsed().as_secs_f64()
         );
@@ -140,12 +140,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 /// Who notices a weaker ordering: the place of its count, and the words.
 fn noticed(
     models: &[Model],
-    one: &Weakening,
+    one: &Weakening<'_>,
     has_firmware: bool,
 ) -> Result<Option<(usize, String)>, Failure> {
     for model in models
         .iter()
-        .filter(|model| model.places.contains(&one.place()))
+        .filter(|model| model.places.contains(&one.at.place))
     {
         let ran = run_model(
             &model.program,
@@ -157,12 +157,61 @@ fn noticed(
             return Ok(Some((0, format!("{}: {how}", model.name))));
         }
     }
-    if !has_firmware {
+    if !has_firmware || !is_of_the_card(one) {
         return Ok(None);
     }
-    let place = one.to_string();
-    let ran = rv64::run(&["weak".to_owned(), SEEDS.to_owned(), place]);
-    Ok(ran.is_ok().then(|| (1, "the firmware".to_owned())))
+    let caught = rv64::catches(SEEDS, &one.to_string())?;
+    Ok(caught.then(|| (1, "the firmware".to_owned())))
+}
+
+/// Whether the firmware has it, too.
+fn is_of_the_card(one: &Weakening<'_>) -> bool {
+    one.at.place.file.starts_with("dpa_model/")
+}
+
+/// Prints each atomic operation with its model or its reason.
+fn every_operation() -> Result<(), Failure> {
+    let sources = sites::of_repository(&root()).map_err(Failure::Task)?;
+    let mut models = BTreeMap::new();
+    for program in programs(&mut crate::mutants::cargo(
+        &root(),
+        &["--tests", "--no-run"],
+    ))? {
+        let mut command = Command::new(&program);
+        command
+            .args(["--nocapture", "--test-threads=1"])
+            .current_dir(root().join("loom_tests"))
+            .envs([PLACES, ("DPAMATCH_LOOM_CUT", CUT)]);
+        let ran = process::run(&mut command).map_err(Failure::Task)?;
+        if !ran.status.success() {
+            return Err(Failure::Task(format!("a model fails\n{}", ran.output)));
+        }
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        let file = name.split('-').next().unwrap_or_default();
+        places_by_model(file, &ran.stdout, &mut models);
+    }
+    print!("{}", sources.judge(&models).map_err(Failure::Task)?);
+    Ok(())
+}
+
+/// Makes a program print the places that it comes to.
+pub(crate) const PLACES: (&str, &str) = ("DPAMATCH_PLACES", "1");
+/// Executions of each exploration for the list of all operations.
+const CUT: &str = "1000";
+
+/// The places that the models of a file have printed, each with the first test that came there.
+pub(crate) fn places_by_model(file: &str, output: &str, models: &mut BTreeMap<Place, String>) {
+    let mut test = "";
+    for line in output.lines() {
+        if let Some(name) = line.strip_prefix("test ") {
+            test = name.split(' ').next().unwrap_or_default();
+        }
+        if let Some(place) = line.strip_prefix("place ").and_then(Place::parse) {
+            models
+                .entry(place)
+                .or_insert_with(|| format!("{file}::{test}"));
+        }
+    }
 }
 
 pub(crate) fn programs(cargo: &mut Command) -> Result<Vec<PathBuf>, Failure> {
@@ -192,7 +241,7 @@ fn models_of(program: &Path) -> Result<Vec<Model>, Failure> {
         .filter_map(|line| line.strip_suffix(": test"));
     let model = |name: &str| {
         let started = Instant::now();
-        let ran = run_model(program, name, ("DPAMATCH_PLACES", "1"))?;
+        let ran = run_model(program, name, PLACES)?;
         if !ran.status.success() {
             return Err(Failure::Task(format!(
                 "{name} fails as it is\n{}",
@@ -202,7 +251,7 @@ fn models_of(program: &Path) -> Result<Vec<Model>, Failure> {
         let places = ran
             .stdout
             .lines()
-            .filter_map(|line| line.strip_prefix("place ")?.parse().ok());
+            .filter_map(|line| Place::parse(line.strip_prefix("place ")?));
         let (program, name) = (program.to_owned(), name.to_owned());
         Ok(Model {
             program,
@@ -225,97 +274,45 @@ fn run_model(program: &Path, test: &str, variable: (&str, &str)) -> Result<Finis
     process::run(&mut command).map_err(Failure::Task)
 }
 
-/// All weaker orderings in the sources below a folder.
-fn weakenings(folder: &Path) -> Result<Vec<Weakening>, String> {
-    let mut found = Vec::new();
-    let mut files = Vec::new();
-    sources(folder, &mut files).map_err(|error| format!("{}: {error}", folder.display()))?;
-    files.sort();
-    for path in files.iter().filter(|path| !path.ends_with("fault.rs")) {
-        let text = fs::read_to_string(path).map_err(|error| format!("{path:?}: {error}"))?;
-        let file = path
-            .strip_prefix(folder)
-            .unwrap_or(path)
-            .to_string_lossy()
-            .into_owned();
-        found.extend(weakenings_in(&file, &text)?);
-    }
-    Ok(found)
-}
-
-fn sources(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            sources(&path, files)?;
-        } else if path.extension().is_some_and(|end| end == "rs") {
-            files.push(path);
-        }
-    }
-    Ok(())
-}
-
-fn weakenings_in(file: &str, text: &str) -> Result<Vec<Weakening>, String> {
-    let mut found = Vec::new();
-    for (at, _) in text.match_indices("weak!(") {
-        let before = &text[..at];
-        let line = 1 + before.matches('\n').count() as u32;
-        let start = before.rfind('\n').map_or(0, |end| end + 1);
-        if before[start..].contains("//") {
-            continue;
-        }
-        let column = 1 + before[start..].chars().count() as u32;
-        let rest = &text[at + "weak!(".len()..];
-        let end = rest.find([',', ')']).unwrap_or(0);
-        let weaker: &[&str] = match rest[..end].trim() {
-            "Acquire" | "Release" => &["Relaxed"],
-            "AcqRel" => &["Acquire", "Release"],
-            other => return Err(format!("{file}:{line}: `{other}` cannot be weakened")),
-        };
-        let why = match rest[end..].starts_with(',') {
-            true => rest[end..].split('"').nth(1).map(str::to_owned),
-            false => None,
-        };
-        let one = |&weaker| Weakening {
-            file: file.to_owned(),
-            line,
-            column,
-            weaker,
-            why: why.clone(),
-        };
-        found.extend(weaker.iter().map(one));
-    }
-    Ok(found)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The card's sources, whose places the models number alike.
+    /// The number that a program has for a place, see `dpa_model/src/fault.rs`.
+    fn number(place: &Place) -> u32 {
+        let step = |hash: u32, next: u32| (hash ^ next).wrapping_mul(0x0100_0193);
+        let (_, below) = place.file.rsplit_once("src/").expect("a source");
+        let hash = below
+            .bytes()
+            .fold(0x811c_9dc5, |hash, byte| step(hash, u32::from(byte)));
+        step(hash, place.line as u32)
+            .rotate_left(13)
+            .wrapping_add(place.column as u32)
+            | 1
+    }
+
     #[test]
-    fn the_card_has_orderings_in_different_places() {
-        let all = weakenings(&root().join("dpa_model/src")).expect("sources");
-        let places: HashSet<(u32, &str)> =
-            all.iter().map(|one| (one.place(), one.weaker)).collect();
+    fn sources_have_orderings_in_different_places() {
+        let sources = sites::of_repository(&root()).expect("sources");
+        let all: Vec<_> = sources.weaks.iter().flat_map(weaker).flatten().collect();
+        let places: BTreeSet<(u32, &str)> = all
+            .iter()
+            .map(|one| (number(&one.at.place), one.weaker))
+            .collect();
         assert_eq!(places.len(), all.len(), "two places have one number");
         for file in [
-            "block.rs",
-            "bin.rs",
-            "ring.rs",
-            "region.rs",
-            "dropped.rs",
-            "shared.rs",
+            "dpa_model/src/block.rs",
+            "dpa_model/src/bin.rs",
+            "dpa_model/src/ring.rs",
+            "dpa_model/src/region.rs",
+            "dpa_model/src/dropped.rs",
+            "dpa_model/src/shared.rs",
+            "mpi/provider/src/wire/lease.rs",
+            "mpi/provider/src/wire/ring.rs",
         ] {
-            assert!(all.iter().any(|one| one.file == file), "{file}");
+            assert!(all.iter().any(|one| one.at.place.file == file), "{file}");
         }
-        let one = Weakening {
-            line: 12,
-            column: 7,
-            file: "a/b.rs".into(),
-            weaker: "",
-            why: None,
-        };
-        assert_eq!(one.place(), 2_016_561_841);
+        let one = Place::parse("x/src/a/b.rs:12:7").expect("a place");
+        assert_eq!(number(&one), 2_016_561_841);
     }
 }

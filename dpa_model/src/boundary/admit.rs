@@ -3,19 +3,20 @@
 use core::ops::Range;
 
 use super::due::Due;
-use super::post_row::{PostRow, Tables, enter, is_post};
+use super::post_row::{PostRow, Tables, enter};
 use super::{Boundary, report};
 use crate::communicator::{Communicator, Home};
 use crate::config::Order;
 use crate::copy::UNALIGNED_IS_ONE_ACCESS;
 use crate::host_address::HostAddress;
+use crate::index::{CommView, by_class};
 use crate::matching::deliver_stored;
 use crate::message::{Command, Completion, Post, Target, data};
 use crate::number::StoredId;
 use crate::ring::Run;
 use crate::shared::Shared;
 use crate::unexpected::{LINKED_ALWAYS, UnexpectedStore};
-use crate::{CommId, WildcardClass};
+use crate::{ClassSet, CommId, WildcardClass};
 
 /// Result of admitting the due commands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +30,7 @@ pub(super) struct Admitted {
 impl Boundary {
     /// Executes the due commands, at most one queue's length, so that arrivals do not starve.
     /// Returns whether there were any, and whether a due one had to wait.
-    #[inline(always)]
+    #[inline]
     pub(super) fn admit(&mut self, nic: &Shared) -> Admitted {
         let commands = nic.commands.run(self.commands_head);
         if commands.stamp_if_ready(0).is_none() {
@@ -100,7 +101,7 @@ impl Boundary {
 
     /// Executes a post and the similar posts that follow it, up to the end of `places`. Returns how
     /// many.
-    #[inline(always)]
+    #[inline]
     fn post(&mut self, due: Due<'_>, post: &Post, places: Range<usize>) -> usize {
         let Post {
             comm,
@@ -123,15 +124,10 @@ impl Boundary {
         if control.unexpected > 0 {
             link_for(&mut self.unexpected, control, class);
         }
-        match class {
-            WildcardClass::Exact if !due.is(places.start + 1) => {
-                self.post_row::<0, false>(due, comm, places)
-            }
-            WildcardClass::Exact => self.post_row::<0, true>(due, comm, places),
-            WildcardClass::AnySource => self.post_row::<1, true>(due, comm, places),
-            WildcardClass::AnyTag => self.post_row::<2, true>(due, comm, places),
-            WildcardClass::Any => self.post_row::<3, true>(due, comm, places),
+        if class == WildcardClass::Exact && !due.is(places.start + 1) {
+            return self.post_row::<0, false>(due, comm, places);
         }
+        by_class!(class, CLASS => self.post_row::<CLASS, true>(due, comm, places))
     }
 
     /// Consecutive posts of one communicator and one class (O22, S20): each goes to the unexpected
@@ -161,85 +157,63 @@ impl Boundary {
         let tables = Tables::of(nic);
         let mut collisions = 0;
         let mut refused = None;
-        let mut place = places.start;
-        let next = |place: usize| {
-            let alike = |command: &Command| is_post::<CLASS>(command, comm);
-            (SEVERAL && place < places.end && due.is(place) && alike(&due.look(place)))
-                .then(|| due.begin(place))
-        };
-        let mut command = Some(due.look(place));
-        if SEVERAL {
-            let commands = due.commands.stretch(place, places.end);
-            let row = PostRow {
-                due,
-                comm,
-                view,
-                commands,
-                place,
-            };
-            if stored > 0 && linked == LINKED_ALWAYS {
-                let mut late =
-                    row.receive::<CLASS, { data::WORD }>(stored, unexpected, results_tail);
-                if late == 0 {
-                    late = row.receive::<CLASS, { data::INLINE }>(stored, unexpected, results_tail);
-                }
-                if late == 0 && UNALIGNED_IS_ONE_ACCESS {
-                    late = row.receive::<CLASS, { data::SHORT }>(stored, unexpected, results_tail);
-                }
-                place += late as usize;
-                stored -= late;
-            } else if stored == 0 && on_nic && !log_order {
-                let (entered, collided) = row.enter::<CLASS>(&mut labels, free_receives);
-                collisions += collided as u64;
-                place += entered;
+        let row = SEVERAL.then(|| PostRow {
+            due,
+            comm,
+            view,
+            commands: due.commands.stretch(places.start, places.end),
+            place: places.start,
+        });
+        // Posts executed.
+        let mut done = 0;
+        let mut command = Some(due.look(places.start));
+        if let Some(row) = &row
+            && stored > 0
+            && linked == LINKED_ALWAYS
+        {
+            let mut late = row.receive::<CLASS, { data::WORD }>(stored, unexpected, results_tail);
+            if late == 0 {
+                late = row.receive::<CLASS, { data::INLINE }>(stored, unexpected, results_tail);
             }
-            if place > places.start {
+            if late == 0 && UNALIGNED_IS_ONE_ACCESS {
+                late = row.receive::<CLASS, { data::SHORT }>(stored, unexpected, results_tail);
+            }
+            if late > 0 {
+                done = late as usize;
+                stored -= late;
                 // The next post may begin another row.
                 command = None;
             }
         }
         while let Some(Command::Post(post)) = command.as_deref() {
-            let &Post {
-                request,
-                ref target,
-                buffer,
-                capacity,
-                ..
-            } = post;
-            let bin = view.bin(class, target.hash);
             if fault!(LabelTooEarly) {
                 labels.next();
             }
-            let found = if stored > 0 {
-                unexpected.find::<CLASS>(bin, target)
-            } else {
-                None
-            };
-            if let Some(found) = found {
-                step!(TakenLate { entry: found.0 });
-                unexpected.unlink::<CLASS>(&view, linked, found, bin);
+            if stored > 0
+                && receive_late::<CLASS>(nic, unexpected, results_tail, &view, linked, post)
+            {
                 stored -= 1;
-                let receive = (request, buffer, capacity);
-                receive_stored(nic, unexpected, results_tail, receive, found);
             } else {
                 // Labels and tables go to the host in order: after one refused post, all later ones
                 // are refused (S20).
                 let free = if on_nic { free_receives.take() } else { None };
+                let request = post.request;
                 let Some(receive) = free else {
                     refused = Some(request);
                     break;
                 };
+                let bin = view.bin(class, post.target.hash);
                 collisions += u64::from(enter(tables, post, class, bin, receive, &mut labels));
                 if log_order {
                     report(nic, results_tail, Completion::Admitted { request });
                 }
             }
-            place += 1;
+            done += 1;
             step!(BoundaryEnds);
-            command = next(place);
+            command = row.as_ref().and_then(|row| row.next::<CLASS>(done));
         }
         let late = control.unexpected - stored;
-        let entered = (place - places.start) as u32 - late;
+        let entered = done as u32 - late;
         (control.labels, control.unexpected) = (labels, stored);
         let counters = &nic.boundary_counters;
         counters.posts_late.add(u64::from(late));
@@ -253,10 +227,10 @@ impl Boundary {
                 counters.fallback_receives.add(1);
             }
             self.forward_post(nic, request, comm);
-            place += 1;
+            done += 1;
             step!(BoundaryEnds);
         }
-        place - places.start
+        done
     }
 
     #[cold]
@@ -267,8 +241,33 @@ impl Boundary {
     }
 }
 
+/// Gives a post the oldest unexpected message that it accepts. `false`: there is none. A separate
+/// function: the loop over posts that find none keeps its values in registers.
+#[inline(never)]
+fn receive_late<const CLASS: usize>(
+    nic: &Shared,
+    store: &mut UnexpectedStore,
+    results_tail: &mut u64,
+    view: &CommView,
+    linked: ClassSet,
+    post: &Post,
+) -> bool {
+    let bin = view.bin(WildcardClass::ALL[CLASS], post.target.hash);
+    let mut passed = 0;
+    let found = store.find::<CLASS>(bin, &post.target, &mut passed);
+    nic.boundary_counters.unexpected_passed.add(passed);
+    let Some(found) = found else {
+        return false;
+    };
+    step!(TakenLate { entry: found.0 });
+    store.unlink::<CLASS>(view, linked, found, bin);
+    let receive = (post.request, post.buffer, post.capacity);
+    receive_stored(nic, store, results_tail, receive, found);
+    true
+}
+
 /// Delivers an unlinked message and frees its memory. `receive`: request, buffer and capacity.
-#[inline(always)]
+#[inline]
 pub(super) fn receive_stored(
     nic: &Shared,
     store: &mut UnexpectedStore,
@@ -294,7 +293,7 @@ pub(super) fn receive_stored(
 }
 
 /// The first target of a class that searches unexpected messages makes the chains of that class.
-#[inline(always)]
+#[inline]
 pub(super) fn link_for(
     store: &mut UnexpectedStore,
     control: &mut Communicator,

@@ -6,14 +6,14 @@ use super::post_row::{Tables, enter};
 use crate::communicator::{Communicator, Home};
 use crate::config::BINS_MAX;
 use crate::descriptor::state;
-use crate::index::CommView;
+use crate::index::{CommView, by_class};
 use crate::matching::give_up;
 use crate::message::{Command, Completion, Post, Protocol, Target};
 use crate::number::{ReceiveId, StoredId};
 use crate::shared::Shared;
 use crate::sync::Relaxed;
 use crate::unexpected::{UnexpectedStore, classes_allowed};
-use crate::{CommId, Hints, Offload, WildcardClass};
+use crate::{CommId, Hints, Offload};
 
 impl Boundary {
     #[inline(never)]
@@ -169,7 +169,7 @@ impl Boundary {
         let home = control.home;
         let found = match control.unexpected {
             0 => None,
-            _ => find_stored(&mut self.unexpected, control, target),
+            _ => find_stored(nic, &mut self.unexpected, control, target),
         };
         let Some(found) = found else {
             let result = match home {
@@ -299,34 +299,41 @@ impl Boundary {
         if !self.taking_back {
             return;
         }
-        let free = self.free_receives.take();
-        debug_assert!(free.is_some(), "there were enough when the offer was taken");
-        if let Some(receive) = free {
-            let (comm, Target { class, hash, .. }) = (post.comm, post.target);
-            let control = &mut self.comms[comm.0 as usize];
-            let bin = control.view.bin(class, hash);
-            let tables = Tables::of(nic);
-            let collided = enter(tables, post, class, bin, receive, &mut control.labels);
-            nic.boundary_counters.collisions.add(u64::from(collided));
-            self.count_entered(nic, comm, class, 1);
-        }
+        let entered = self.enter_one(nic, post);
+        debug_assert!(entered, "there was room when the offer was taken");
+    }
+
+    /// Appends a receive to the posted queue of a known communicator. `false`: no descriptor is
+    /// free.
+    #[inline]
+    pub(super) fn enter_one(&mut self, nic: &Shared, post: &Post) -> bool {
+        let (comm, Target { class, hash, .. }) = (post.comm, post.target);
+        let Some(receive) = self.free_receives.take() else {
+            return false;
+        };
+        let control = &mut self.comms[comm.0 as usize];
+        let bin = control.view.bin(class, hash);
+        let tables = Tables::of(nic);
+        let collided = enter(tables, post, class, bin, receive, &mut control.labels);
+        nic.boundary_counters.collisions.add(u64::from(collided));
+        self.count_entered(nic, comm, class, 1);
+        true
     }
 }
 
 /// The oldest unexpected message of a communicator that the target accepts.
 pub(super) fn find_stored(
+    nic: &Shared,
     store: &mut UnexpectedStore,
     control: &mut Communicator,
     target: &Target,
 ) -> Option<StoredId> {
     link_for(store, control, target.class);
     let bin = control.view.bin(target.class, target.hash);
-    match target.class {
-        WildcardClass::Exact => store.find::<0>(bin, target),
-        WildcardClass::AnySource => store.find::<1>(bin, target),
-        WildcardClass::AnyTag => store.find::<2>(bin, target),
-        WildcardClass::Any => store.find::<3>(bin, target),
-    }
+    let mut passed = 0;
+    let found = by_class!(target.class, CLASS => store.find::<CLASS>(bin, target, &mut passed));
+    nic.boundary_counters.unexpected_passed.add(passed);
+    found
 }
 
 /// Unlinks a message that this target found.
@@ -338,10 +345,5 @@ pub(super) fn unlink_stored(
 ) {
     let Communicator { view, linked, .. } = control;
     let bin = view.bin(target.class, target.hash);
-    match target.class {
-        WildcardClass::Exact => store.unlink::<0>(view, *linked, entry, bin),
-        WildcardClass::AnySource => store.unlink::<1>(view, *linked, entry, bin),
-        WildcardClass::AnyTag => store.unlink::<2>(view, *linked, entry, bin),
-        WildcardClass::Any => store.unlink::<3>(view, *linked, entry, bin),
-    }
+    by_class!(target.class, CLASS => store.unlink::<CLASS>(view, *linked, entry, bin));
 }

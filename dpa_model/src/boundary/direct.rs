@@ -1,10 +1,10 @@
-//! Operations of a host that runs the NIC on its own thread, one at a time. They take effect at
-//! once, between two blocks, without command queue, completion queue and completion ring.
+//! Operations of a host that runs the NIC on its own thread, one at a time: matching in order
+//! (`matching/in_order.rs`) without command queue, completion queue and completion ring. They take
+//! effect immediately, between two blocks.
 //!
 //! Tables, labels and counters are those of the queues' way, so both ways mix in any order. A
-//! message is a block of one here: its handler has no lower and no higher one, so it searches and
-//! takes, and needs neither booking nor barrier. Receives have a number of the caller instead of a
-//! buffer.
+//! message is a block of one: its handler searches and takes. Receives have a number of the caller
+//! instead of a buffer.
 //!
 //! **Order.** Everything that was issued through the queues comes first: the caller calls
 //! [`Leader::round`] until [`HostPort::is_settled`](crate::HostPort::is_settled), and polls the
@@ -12,19 +12,15 @@
 
 use super::Boundary;
 use super::commands::{find_stored, unlink_stored};
-use super::post_row::{Tables, enter};
-use crate::communicator::{Communicator, Home};
-use crate::free_list::FreeList;
+use crate::communicator::Home;
 use crate::hash::Hashes;
 use crate::host_address::HostAddress;
-use crate::index::{CommView, Indexes, Key, Oldest};
+use crate::index::{Candidate, CommView, Key};
+use crate::matching::unlink_found;
 use crate::message::{Entry, Post, Protocol, Target};
-use crate::number::{ReceiveId, unchecked};
+use crate::number::unchecked;
 use crate::shared::Shared;
-use crate::{
-    CommId, Envelope, Leader, Order, Rank, RequestId, Selector, SourceSel, Tag, TagSel,
-    WildcardClass,
-};
+use crate::{CommId, Envelope, Leader, Order, Rank, RequestId, Selector, Tag, WildcardClass};
 
 /// What became of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,8 +29,9 @@ pub enum Now<T> {
     Matched(T),
     /// There is no partner yet.
     Waits,
-    /// Nothing has changed. The operation belongs in the queues: the NIC has no tables or no room
-    /// for it, or its partner came through the queues and has a request.
+    /// Nothing has changed. The operation belongs in the queues: every block runs as a shared one
+    /// ([`Options::always_shared`](crate::Options::always_shared)), the NIC has no tables or no
+    /// room for it, or its partner came through the queues and has a request.
     Queue,
 }
 
@@ -50,16 +47,10 @@ impl Leader {
     #[inline(always)]
     pub fn post_now(&mut self, comm: CommId, selector: Selector, number: u32) -> Now<u64> {
         debug_assert!(self.is_settled());
-        let Selector { source, tag } = selector;
         let Self {
             shared, boundary, ..
         } = self;
-        match (source, tag) {
-            (SourceSel::Rank(source), TagSel::Tag(tag)) => {
-                boundary.enter_exact_now(shared, comm, source, tag, number)
-            }
-            _ => boundary.enter_any_now(shared, comm, source, tag, number),
-        }
+        boundary.enter_now(shared, comm, Target::of(selector), number)
     }
 
     /// Takes the receive that a message of this envelope matches. [`Now::Waits`]: there is none,
@@ -74,13 +65,17 @@ impl Leader {
             .map_or(Now::Queue, |mut row| row.take(source, tag))
     }
 
-    /// Messages of one communicator that arrive in a row. `None`: the NIC does not know it.
+    /// Consecutive messages of one communicator. `None`: they belong in the queues, as for
+    /// [`Now::Queue`].
     #[inline(always)]
     pub fn row(&mut self, comm: CommId) -> Option<MessageRow<'_>> {
         debug_assert!(self.is_settled());
         let Self {
             shared, boundary, ..
         } = self;
+        if shared.options.always_shared {
+            return None;
+        }
         let view = boundary.comms.get(comm.0 as usize)?.view;
         Some(MessageRow {
             nic: shared,
@@ -88,7 +83,6 @@ impl Leader {
             comm,
             view,
             taken: 0,
-            searched: 0,
         })
     }
 
@@ -134,47 +128,15 @@ impl Leader {
 }
 
 impl Boundary {
-    /// Posts a receive without wildcards.
     #[inline(always)]
-    fn enter_exact_now(
-        &mut self,
-        nic: &Shared,
-        comm: CommId,
-        source: Rank,
-        tag: Tag,
-        number: u32,
-    ) -> Now<u64> {
+    fn enter_now(&mut self, nic: &Shared, comm: CommId, target: Target, number: u32) -> Now<u64> {
         let Some(control) = self.comms.get_mut(comm.0 as usize) else {
             return Now::Queue;
         };
-        if control.home != Home::Nic || control.unexpected > 0 {
-            return self.enter_any_now(nic, comm, source.into(), tag.into(), number);
-        }
-        let target = Target::exact(source, tag);
-        let only = enter_free(
-            nic,
-            control,
-            &mut self.free_receives,
-            (comm, target, number),
-        );
-        self.entered(nic, comm, target.class, only)
-    }
-
-    /// Takes the selector's parts, which stay in registers.
-    #[inline(never)]
-    fn enter_any_now(
-        &mut self,
-        nic: &Shared,
-        comm: CommId,
-        source: SourceSel,
-        tag: TagSel,
-        number: u32,
-    ) -> Now<u64> {
-        let target = Target::of(Selector { source, tag });
-        let Some(control) = self.comms.get_mut(comm.0 as usize) else {
-            return Now::Queue;
-        };
-        if control.home != Home::Nic || !control.allowed.contains(target.class) {
+        if control.home != Home::Nic
+            || !control.allowed.contains(target.class)
+            || nic.options.always_shared
+        {
             return Now::Queue;
         }
         if control.unexpected > 0
@@ -182,45 +144,25 @@ impl Boundary {
         {
             return Now::Matched(arrival);
         }
-        let Self {
-            comms,
-            free_receives,
-            ..
-        } = self;
-        let control = &mut comms[comm.0 as usize];
-        let only = enter_free(nic, control, free_receives, (comm, target, number));
-        self.entered(nic, comm, target.class, only)
-    }
-
-    /// The result of [`enter_free`].
-    #[inline(always)]
-    fn entered<T>(
-        &mut self,
-        nic: &Shared,
-        comm: CommId,
-        class: WildcardClass,
-        only: Option<bool>,
-    ) -> Now<T> {
-        match only {
-            None => return Now::Queue,
-            Some(true) => self.note_class(nic, comm, class),
-            Some(false) => {}
+        let post = Post {
+            request: RequestId::of_number(number).as_u64(),
+            comm,
+            target,
+            buffer: HostAddress::none(),
+            capacity: 0,
+        };
+        if !self.enter_one(nic, &post) {
+            return Now::Queue;
         }
+        nic.boundary_counters.posts_admitted.add(1);
         Now::Waits
-    }
-
-    /// Notes that the first receive of a class is posted.
-    #[inline(never)]
-    fn note_class(&mut self, nic: &Shared, comm: CommId, class: WildcardClass) {
-        self.comms[comm.0 as usize].view.insert(class);
-        self.set_classes(nic, comm);
     }
 
     /// Takes the oldest stored message that a new receive fits. Returns its arrival number.
     #[inline(never)]
     fn take_stored(&mut self, nic: &Shared, comm: CommId, target: &Target) -> Option<u64> {
         let control = &mut self.comms[comm.0 as usize];
-        let found = find_stored(&mut self.unexpected, control, target)?;
+        let found = find_stored(nic, &mut self.unexpected, control, target)?;
         control.unexpected -= 1;
         unlink_stored(&mut self.unexpected, control, target, found);
         let arrival = self.unexpected.entry(found).message.arrival;
@@ -259,54 +201,15 @@ impl Boundary {
     }
 }
 
-/// Appends a receive to the posted queue: communicator, target and number. Returns whether it is
-/// the only one of its class. `None`: no descriptor is free.
-#[inline(always)]
-fn enter_free(
-    nic: &Shared,
-    control: &mut Communicator,
-    free: &mut FreeList<ReceiveId>,
-    (comm, target, number): (CommId, Target, u32),
-) -> Option<bool> {
-    let class = target.class;
-    let receive = free.take()?;
-    let bin = control.view.bin(class, target.hash);
-    let request = RequestId::of_number(number).as_u64();
-    let post = Post {
-        request,
-        comm,
-        target,
-        buffer: HostAddress::none(),
-        capacity: 0,
-    };
-    let collided = enter(
-        Tables::of(nic),
-        &post,
-        class,
-        bin,
-        receive,
-        &mut control.labels,
-    );
-    let counters = &nic.boundary_counters;
-    counters.posts_admitted.add(1);
-    counters.collisions.add(u64::from(collided));
-    counters.posted_high.raise(free.used() as u64);
-    let posted = &mut control.posted[class as usize];
-    *posted += 1;
-    Some(*posted == 1)
-}
-
-/// Messages of one communicator that arrive in a row, see [`Leader::row`]. Until it is dropped, the
-/// counts leave its messages out.
+/// Consecutive messages of one communicator, see [`Leader::row`]. Until it is dropped, the counts
+/// leave its messages out.
 #[derive(Debug)]
 pub struct MessageRow<'a> {
     nic: &'a Shared,
     boundary: &'a mut Boundary,
     comm: CommId,
     view: CommView,
-    /// Messages that took a receive, and those of them that are counted.
     taken: u64,
-    searched: u64,
 }
 
 impl MessageRow<'_> {
@@ -322,82 +225,58 @@ impl MessageRow<'_> {
     /// O(receives in the searched chains).
     #[inline(always)]
     pub fn take(&mut self, source: Rank, tag: Tag) -> Now<u32> {
-        if !self.view.is_exact() {
-            return self.search(source, tag);
-        }
-        let both = Hashes::of_one(WildcardClass::Exact, source, tag);
-        let hashes = Hashes {
-            both,
-            ..Hashes::default()
+        let nic = self.nic;
+        let Some(Candidate {
+            receive, before, ..
+        }) = self.search(source, tag)
+        else {
+            return Now::Waits;
         };
-        let key = Key {
-            source: source.get(),
-            tag: tag.get(),
-            hashes,
-        };
-        let Indexes { bookings, bins, .. } = self.nic.indexes(self.view);
-        let (bin, receive) = match self.nic.indexes(self.view).oldest::<0>(&key) {
-            Oldest::Fits { bin, receive } => (bin, receive),
-            Oldest::None => return Now::Waits,
-            Oldest::Other => return self.search(source, tag),
-        };
-        let receives = bookings.receives;
+        let receives = &nic.receives[..];
         // SAFETY: a search found the receive, and no block is running (D1).
-        let request = unsafe { unchecked(receives, receive).posted.peek() }.request;
-        let Some(number) = RequestId::from_u64(request).number() else {
-            // Finds it again, and answers `Queue`. A call keeps what is here in registers.
-            return self.search(source, tag);
+        let posted = unsafe { unchecked(receives, receive).posted.peek() };
+        let Some(number) = RequestId::from_u64(posted.request).number() else {
+            return Now::Queue;
         };
-        // SAFETY: the search read this bin.
-        let bin = unsafe { unchecked(bins, bin) };
-        bin.unlink(receives, receive, &ReceiveId::NIL);
+        unlink_found(receives, &nic.bins, &posted, receive, &before);
         self.boundary.free_receives.give(receive);
+        self.boundary
+            .count_left(nic, self.comm, posted.run.class(), 1);
         self.taken += 1;
         Now::Matched(number)
     }
 
+    /// The receive that fits and was posted first. Where no receive has wildcards, as in most
+    /// programs, the search is inlined, and computes one hash.
+    #[inline(always)]
+    fn search(&self, source: Rank, tag: Tag) -> Option<Candidate> {
+        let Self { nic, view, .. } = *self;
+        if !view.is_exact() {
+            return self.search_classes(source, tag);
+        }
+        let hashes = Hashes {
+            both: Hashes::of_one(WildcardClass::Exact, source, tag),
+            ..Hashes::default()
+        };
+        let key = Key::new(source, tag, hashes);
+        nic.indexes(view)
+            .search_class::<0>(&key, 0, &nic.handler_counters[0])
+    }
+
     #[inline(never)]
-    fn search(&mut self, source: Rank, tag: Tag) -> Now<u32> {
-        let Self {
-            nic,
-            boundary,
-            comm,
-            view,
-            ..
-        } = self;
-        let key = Key {
-            source: source.get(),
-            tag: tag.get(),
-            hashes: Hashes::of(source, tag),
-        };
-        let Some(found) = nic.indexes(*view).search(key, 0, &nic.handler_counters[0]) else {
-            return Now::Waits;
-        };
-        // SAFETY: a search found the receive, and no block is running (D1).
-        let posted = unsafe { unchecked(&nic.receives, found.receive).posted.peek() };
-        let Some(number) = RequestId::from_u64(posted.request).number() else {
-            return Now::Queue;
-        };
-        let (bin, class) = (posted.bin, posted.run.class());
-        nic.bins[bin].unlink(&nic.receives, found.receive, &found.before);
-        boundary.free_receives.give(found.receive);
-        boundary.count_left(nic, *comm, class, 1);
-        boundary.count_matched(nic, 1);
-        self.taken += 1;
-        self.searched += 1;
-        Now::Matched(number)
+    fn search_classes(&self, source: Rank, tag: Tag) -> Option<Candidate> {
+        let key = Key::new(source, tag, Hashes::of(source, tag));
+        let counters = &self.nic.handler_counters[0];
+        self.nic.indexes(self.view).search(key, 0, counters)
     }
 }
 
 impl Drop for MessageRow<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        let (nic, first) = (self.nic, self.taken - self.searched);
-        if first > 0 {
-            nic.handler_counters[0].walked_exact.add(first);
-            self.boundary.count_matched(nic, first);
-            self.boundary
-                .count_left(nic, self.comm, WildcardClass::Exact, first as usize);
+        if self.taken > 0 {
+            self.nic.handler_counters[0].in_order.add(self.taken);
+            self.boundary.count_matched(self.nic, self.taken);
         }
     }
 }

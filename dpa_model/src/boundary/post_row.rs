@@ -1,12 +1,11 @@
-//! Consecutive posts of one communicator and class: each row is a loop without calls. The loop over
-//! single posts (`admit.rs`) handles uncommon posts.
+//! Consecutive posts of one communicator and class that take unexpected messages: a loop without
+//! calls. The loop in `admit.rs` handles all other posts, and links receives by [`enter`].
 
 use super::due::Due;
 use crate::bin::Bin;
 use crate::booking::Bookings;
 use crate::communicator::Labels;
 use crate::descriptor::state;
-use crate::free_list::FreeList;
 use crate::index::CommView;
 use crate::message::{Command, Completion, Message, Post, one_word};
 use crate::number::{BinId, ReceiveId, unchecked};
@@ -18,7 +17,7 @@ use crate::{CommId, Envelope, WildcardClass};
 
 /// Whether a command posts a receive of this class in this communicator.
 #[inline(always)]
-pub(super) fn is_post<const CLASS: usize>(command: &Command, comm: CommId) -> bool {
+fn is_post<const CLASS: usize>(command: &Command, comm: CommId) -> bool {
     matches!(command, Command::Post(post)
         if post.comm == comm && post.target.class == WildcardClass::ALL[CLASS])
 }
@@ -43,42 +42,20 @@ impl PostRow<'_> {
         (stamp <= self.due.until && is_post::<CLASS>(&command, self.comm)).then_some(command)
     }
 
+    /// The post at a place of the row, as [`look`](Self::look) finds it; it is executed now.
+    #[inline(always)]
+    pub(super) fn next<const CLASS: usize>(&self, place: usize) -> Option<Peek<'_, Command>> {
+        let post = self.look::<CLASS>(place)?;
+        self.begin(place);
+        Some(post)
+    }
+
     /// Reports the step of a post that is executed now.
     #[inline(always)]
     fn begin(&self, place: usize) {
         if place > 0 {
             self.due.begin(self.place + place);
         }
-    }
-
-    /// Links due posts in the posted queue while descriptors are free, if no message waits for a
-    /// receive. Returns how many, and how many of their chains were not empty. A separate function,
-    /// short enough to keep its values in registers.
-    #[inline(never)]
-    pub(super) fn enter<const CLASS: usize>(
-        &self,
-        labels: &mut Labels,
-        free: &mut FreeList<ReceiveId>,
-    ) -> (usize, usize) {
-        let row = Self { ..*self };
-        let tables = Tables::of(row.due.nic);
-        let class = WildcardClass::ALL[CLASS];
-        let mut own = *labels;
-        let (mut entered, mut collisions) = (0, 0);
-        for receive in free.next() {
-            let command = row.look::<CLASS>(entered);
-            let Some(Command::Post(post)) = command.as_deref() else {
-                break;
-            };
-            row.begin(entered);
-            let bin = row.view.bin(class, post.target.hash);
-            collisions += usize::from(enter(tables, post, class, bin, receive, &mut own));
-            entered += 1;
-            step!(BoundaryEnds);
-        }
-        free.take_all(entered);
-        *labels = own;
-        (entered, collisions)
     }
 
     /// Gives each due post the first message of its chain, out of `stored` messages that wait in

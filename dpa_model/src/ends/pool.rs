@@ -9,6 +9,9 @@
 //! Sharing a block costs hand-overs, and more threads than processors take time from senders and
 //! host. So the leader regularly tries both ways and keeps the faster one, unless the configuration
 //! fixes the slices' length ([`NicConfig::slice_min`](crate::NicConfig::slice_min)).
+//!
+//! ordering: the flags are hints. A block's own words order its slices, a worker that misses one
+//! sleeps a millisecond, and `join` orders the end.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

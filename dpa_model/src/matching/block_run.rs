@@ -1,9 +1,9 @@
 //! The arguments of every phase: a block as one worker runs its part of it.
 
 use crate::CommId;
-use crate::block::{BlockInfo, Claim};
+use crate::block::BlockInfo;
 use crate::message::Entry;
-use crate::number::ReceiveId;
+use crate::number::{ReceiveId, Sequence};
 use crate::ring::Stretch;
 use crate::shared::Shared;
 use crate::sync::Peek;
@@ -17,35 +17,31 @@ pub(super) struct BlockRun<'a, C> {
 }
 
 impl<'a, C> BlockRun<'a, C> {
-    #[inline(always)]
+    #[inline]
     pub(super) fn entry(&self, handler: usize) -> Peek<'a, Entry> {
         // SAFETY: the leader saw the block's entries ready, and releases them only after its end.
         unsafe { self.entries.peek(handler) }
     }
 
-    /// The claim of a handler of this or a lower slice with candidate `candidate`; after the
-    /// barrier. `comm`: its communicator, if known.
-    #[inline(always)]
+    /// Reads what a handler of this or a lower slice has chosen, after the barrier: its
+    /// communicator (`comm`, if known) and the sequence of its candidate.
+    #[inline]
     pub(super) fn claim(
         &self,
         handler: usize,
         comm: Option<CommId>,
         candidate: ReceiveId,
-    ) -> Claim {
+    ) -> (CommId, Sequence) {
         step!(ClaimRead {
             message: comm.is_none().then(|| self.entries.position(handler)),
             receive: candidate.found(),
         });
         let comm = comm.unwrap_or_else(|| self.entry(handler).envelope.comm);
         if candidate == ReceiveId::NIL {
-            return Claim::none(comm);
+            return (comm, Sequence::default());
         }
         // SAFETY: inside a block (D1).
         let posted = unsafe { self.nic.receives[candidate].posted.peek() };
-        Claim {
-            receive: candidate,
-            sequence: posted.sequence(),
-            comm,
-        }
+        (comm, posted.sequence())
     }
 }

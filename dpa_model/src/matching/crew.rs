@@ -5,6 +5,9 @@
 
 use core::ops::Range;
 
+use super::block_run::BlockRun;
+use super::detect::first_conflict;
+use super::fast_path::{Refusal, choose_in_block};
 use super::scratch::Scratch;
 use crate::bin::Bin;
 use crate::block::{BlockInfo, Phase};
@@ -27,14 +30,24 @@ pub(crate) struct Chained<'a> {
     pub(super) before: &'a ReceiveId,
 }
 
-pub(crate) trait Crew: Copy {
+/// What a handler does.
+pub(super) enum Choice {
+    /// It takes its candidate, if it has one.
+    Own,
+    /// It takes this receive, without waiting for what the others take.
+    Further(ReceiveId),
+    /// It takes the slow path.
+    Wait(Refusal),
+}
+
+pub(super) trait Crew: Copy {
     fn worker(self) -> WorkerId;
 
     /// The handlers that this worker runs.
     fn handlers(self) -> Range<usize>;
 
     /// Tells higher handlers what the key of a handler's message is, if they ask.
-    #[inline(always)]
+    #[inline]
     fn announce(self, _handler: usize, _entry: &Entry, _view: CommView) {}
 
     /// Sets the handler's booking bit (O10).
@@ -43,13 +56,17 @@ pub(crate) trait Crew: Copy {
     /// Publishes a handler's candidate, or `NIL` (S3).
     fn publish(self, handler: usize, candidate: ReceiveId);
 
-    /// The partial barrier (O12): returns when all lower handlers have booked, with their
-    /// candidates in `scratch`.
+    /// Says that the slice has booked. The partial barrier (O12), where handlers resolve by the rule
+    /// of the block: returns when all lower handlers have booked, too, with the first conflict in
+    /// `scratch`.
     fn pass_barrier(self, scratch: &mut Scratch);
 
-    /// Waits until all handlers of lower slices are done (S13). Returns the failed
-    /// polls.
-    fn wait_for_lower(self) -> u64;
+    /// What a handler does, once the lower ones that it depends on have booked.
+    fn choose(block: &BlockRun<'_, Self>, handler: usize, scratch: &mut Scratch) -> Choice;
+
+    /// Waits until all lower handlers that may take what this one wants are done (S13). Returns the
+    /// failed polls.
+    fn wait_for_lower(block: &BlockRun<'_, Self>, handler: usize, scratch: &mut Scratch) -> u64;
 
     /// Marks a receive taken (S18).
     fn mark(self, descriptor: &Descriptor, receive: ReceiveId, path: Path);
@@ -81,7 +98,7 @@ pub(crate) struct Slice<'a> {
 }
 
 impl<'a> Slice<'a> {
-    #[inline(always)]
+    #[inline]
     pub(crate) fn new(nic: &'a Shared, block: &'a BlockInfo, worker: WorkerId) -> Self {
         let Range { start, end } = block.slice(worker);
         Self {
@@ -116,7 +133,7 @@ impl Crew for Slice<'_> {
         self.start..self.end
     }
 
-    #[inline(always)]
+    #[inline]
     fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) {
         step!(Booked {
             handler,
@@ -126,7 +143,7 @@ impl Crew for Slice<'_> {
         bookings.book(receive, handler);
     }
 
-    #[inline(always)]
+    #[inline]
     fn publish(self, handler: usize, candidate: ReceiveId) {
         step!(Published { handler });
         // SAFETY: this worker runs the handler and has not reached phase 1.
@@ -154,23 +171,57 @@ impl Crew for Slice<'_> {
             // SAFETY: phase 1 of every lower slice was just seen.
             scratch.receives[handler] = unsafe { self.nic.block.candidate(handler) };
         }
+        step!(ConflictSought);
+        scratch.conflict = first_conflict(&scratch.receives[..handlers.end]);
+        scratch.met = scratch.conflict < handlers.end;
+        step!(BarrierPassed {
+            first: handlers.start,
+            end: handlers.end,
+            conflict: scratch.met.then_some(scratch.conflict),
+        });
     }
 
-    #[inline(always)]
-    fn wait_for_lower(self) -> u64 {
-        let awaited = self.awaited(Phase::Matched);
-        self.nic
+    #[inline]
+    fn choose(block: &BlockRun<'_, Self>, handler: usize, scratch: &mut Scratch) -> Choice {
+        // The forcing rule (O14): every handler from the first conflict on, even without a conflict.
+        if handler < scratch.conflict {
+            return Choice::Own;
+        }
+        let candidate = scratch.receives[handler];
+        let group = &mut scratch.group;
+        group.look_up_to(block, handler);
+        let excused =
+            || fault!(ForcingIgnored) && !block.nic.bookings().any_below(candidate, handler);
+        if candidate == ReceiveId::NIL || excused() {
+            return Choice::Own;
+        }
+        match choose_in_block(block, handler, group) {
+            Ok(receive) => Choice::Further(receive),
+            Err(refusal) => Choice::Wait(refusal),
+        }
+    }
+
+    /// All handlers of lower slices, once.
+    fn wait_for_lower(block: &BlockRun<'_, Self>, _: usize, scratch: &mut Scratch) -> u64 {
+        if core::mem::replace(&mut scratch.waited, true) {
+            return 0;
+        }
+        let awaited = block.crew.awaited(Phase::Matched);
+        let number = block.info.number;
+        block
+            .nic
             .block
-            .wait_for_each(awaited, self.block.number, Phase::Matched)
+            .wait_for_each(awaited, number, Phase::Matched)
     }
 
-    #[inline(always)]
+    #[inline]
     fn mark(self, descriptor: &Descriptor, receive: ReceiveId, path: Path) {
         if path == Path::Overtaking {
             return;
         }
         let state = &descriptor.state;
         // A plain store is enough: no two handlers take the same receive (S18).
+        // ordering: the swap stands for the store in builds that look for a second consumer.
         if cfg!(all(debug_assertions, not(dpamatch_loom))) {
             let before = state.swap(state::CONSUMED, Relaxed);
             assert_eq!(
@@ -184,7 +235,7 @@ impl Crew for Slice<'_> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn matched(self) {
         step!(SliceMatched);
         self.nic
@@ -210,7 +261,7 @@ impl Crew for Slice<'_> {
         bin.try_unlink(receives, receive, before, removal, &self.nic.block)
     }
 
-    #[inline(always)]
+    #[inline]
     fn note_taken(self, handler: usize, receive: ReceiveId) {
         step!(Noted { handler });
         // SAFETY: this worker runs the handler and has not reached phase 3.

@@ -1,6 +1,5 @@
 //! Phase 3: conflict detection from the candidates, and the forcing rule (O13, O14, S4).
 
-use crate::booking::Bookings;
 use crate::number::ReceiveId;
 
 /// No conflict in the block so far.
@@ -37,19 +36,6 @@ pub(crate) fn first_conflict(candidates: &[ReceiveId]) -> usize {
         *word |= bit;
     }
     NO_CONFLICT
-}
-
-/// Whether a handler with a candidate must resolve (O14): every handler from the first conflict on,
-/// even without a conflict of its own.
-#[inline(always)]
-pub(super) fn must_resolve(
-    first: usize,
-    handler: usize,
-    candidate: ReceiveId,
-    bookings: Bookings<'_>,
-) -> bool {
-    let excused = fault!(ForcingIgnored) && !bookings.any_below(candidate, handler);
-    handler >= first && !excused
 }
 
 #[cfg(test)]

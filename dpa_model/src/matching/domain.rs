@@ -32,22 +32,17 @@
 use core::ops::Range;
 
 use super::block_run::BlockRun;
-use super::crew::{Chained, Crew, Slice};
+use super::crew::{Chained, Choice, Crew, Slice};
 use super::detect::{NO_CONFLICT, first_conflict};
 use super::fast_path::{Refusal, choose_in_domain, choose_in_run};
-use super::resolve::count_refusals;
 use super::scratch::Scratch;
-use super::search::search_and_book;
-use super::slow_path::SlowPath;
-use super::take::Taking;
-use crate::block::{BlockInfo, Keys, Phase};
+use crate::block::{Keys, Phase};
 use crate::booking::Bookings;
 use crate::descriptor::{Descriptor, Posted};
 use crate::hash::reduce;
 use crate::index::CommView;
 use crate::message::Entry;
 use crate::number::{ReceiveId, WorkerId};
-use crate::shared::Shared;
 use crate::{ClassSet, CommId, Envelope, FastPath, Hashes, InlineHashes, Path};
 
 /// The fields of a message in one word: 8 bits for the block, 1 bit if the fields are hashed, and
@@ -211,10 +206,8 @@ type Block<'a> = BlockRun<'a, Keyed<'a>>;
 
 /// One of several workers runs its slice of a block whose handlers wait within their domains.
 #[derive(Clone, Copy, Debug)]
-struct Keyed<'a> {
-    slice: Slice<'a>,
-    /// The handler on the slow path.
-    waiting: usize,
+pub(super) struct Keyed<'a> {
+    pub(super) slice: Slice<'a>,
 }
 
 impl Keyed<'_> {
@@ -271,27 +264,20 @@ impl Crew for Keyed<'_> {
         nic.block.reach(worker, block.number, Phase::Booked);
     }
 
-    fn wait_for_lower(self) -> u64 {
+    #[inline(always)]
+    fn choose(block: &Block<'_>, handler: usize, scratch: &mut Scratch) -> Choice {
+        // A handler without a candidate takes nothing, so its domain does not matter.
+        if scratch.receives[handler] == ReceiveId::NIL {
+            return Choice::Own;
+        }
+        choose(block, handler, scratch)
+    }
+
+    fn wait_for_lower(block: &Block<'_>, handler: usize, _: &mut Scratch) -> u64 {
         if fault!(DomainSlowNoWait) {
             return 0;
         }
-        let Slice {
-            nic, block: info, ..
-        } = self.slice;
-        let entries = nic
-            .arrivals
-            .queue(info.queue)
-            .ring
-            .stretch(info.first, info.count);
-        wait_for_members(
-            &BlockRun {
-                nic,
-                info,
-                crew: self,
-                entries,
-            },
-            self.waiting,
-        )
+        wait_for_members(block, handler)
     }
 
     #[inline(always)]
@@ -316,105 +302,6 @@ impl Crew for Keyed<'_> {
     fn finished(self) {
         self.slice.finished();
     }
-}
-
-/// Runs all phases of a worker's slice of a block, with domains in place of the block wherever one
-/// handler waits for another.
-#[inline(never)]
-pub(crate) fn run_keyed(nic: &Shared, info: &BlockInfo, worker: WorkerId, scratch: &mut Scratch) {
-    let crew = Keyed {
-        slice: Slice::new(nic, info, worker),
-        waiting: 0,
-    };
-    step!(SliceBegins {
-        worker: worker.0,
-        block: info.number
-    });
-    let entries = nic
-        .arrivals
-        .queue(info.queue)
-        .ring
-        .stretch(info.first, info.count);
-    let block = BlockRun {
-        nic,
-        info,
-        crew,
-        entries,
-    };
-    search_and_book(block, scratch);
-    crew.pass_barrier(scratch);
-    let met = if scratch.kinds == 0 {
-        Taking::new(block).leave(crew.handlers());
-        false
-    } else {
-        resolve(&block, scratch)
-    };
-    if met {
-        nic.block.note_conflict(info.number);
-    }
-    step!(DeliveryBegins { conflict: met });
-    Taking::new(block).deliver_all(scratch);
-    crew.finished();
-}
-
-/// Every handler of the slice gets its receive, in handler order; says whether one had a conflict.
-#[inline(always)]
-fn resolve(block: &Block<'_>, scratch: &mut Scratch) -> bool {
-    let taking = Taking::new(*block);
-    let mut met = false;
-    for handler in block.crew.handlers() {
-        let mut path = Path::Clean;
-        if scratch.overtaken.contains(handler) {
-            path = Path::Overtaking;
-        } else if scratch.receives[handler] != ReceiveId::NIL {
-            // A handler without a candidate takes nothing, so its domain does not matter.
-            match choose(block, handler, scratch) {
-                Choice::Own => {}
-                Choice::Further(receive) => {
-                    scratch.receives[handler] = receive;
-                    path = Path::Fast;
-                }
-                Choice::Wait(refusal) => {
-                    scratch.receives[handler] = search_again(block, handler, refusal, scratch);
-                    path = Path::Slow;
-                }
-            }
-            met |= path != Path::Clean;
-        }
-        taking.take_one(scratch, handler, path);
-    }
-    met
-}
-
-/// The receive that a handler finds on the slow path.
-#[inline(never)]
-fn search_again(
-    block: &Block<'_>,
-    handler: usize,
-    refusal: Refusal,
-    scratch: &Scratch,
-) -> ReceiveId {
-    count_refusals(block.nic, handler, refusal, 1);
-    let block = BlockRun {
-        crew: Keyed {
-            waiting: handler,
-            ..block.crew
-        },
-        ..*block
-    };
-    let (entry, counters) = (block.entry(handler), &block.nic.handler_counters[handler]);
-    let candidate = scratch.receives[handler];
-    SlowPath::new(block, false).find(handler, &entry, candidate, counters)
-}
-
-/// What a handler with a candidate does.
-enum Choice {
-    /// It takes its candidate.
-    Own,
-    /// It takes this receive, without waiting for what the others take.
-    Further(ReceiveId),
-    /// It takes the slow path.
-    Wait(Refusal),
 }
 
 /// The choice of a handler, once the lower ones that it depends on have booked.
@@ -481,7 +368,7 @@ fn choose_behind(block: &Block<'_>, handler: usize, lower: Lower, scratch: &mut 
         if first_conflict(candidates) == NO_CONFLICT {
             return Choice::Own;
         }
-        choose_in_domain(*block, handler, candidates)
+        choose_in_domain(block, handler, candidates)
     };
     match chosen {
         Ok(receive) => Choice::Further(receive),

@@ -1,15 +1,10 @@
 //! The fast path: take the receive one's number further in the sequence, without waiting (O16, O17,
 //! S8, S9, S25).
 
-use core::ops::Range;
-
 use super::block_run::BlockRun;
 use super::crew::Crew;
-use super::detect::must_resolve;
-use super::group::{Alike, Group};
-use super::scratch::Scratch;
 use crate::descriptor::{Descriptor, Posted};
-use crate::number::{ReceiveId, unchecked};
+use crate::number::{Label, ReceiveId, RunPlace, Sequence, unchecked};
 use crate::shared::Shared;
 use crate::{CommId, FastPath};
 
@@ -24,69 +19,215 @@ pub(crate) enum Refusal {
     Exhausted,
 }
 
-/// How far a row of handlers took the fast path.
-pub(super) struct Row {
-    /// The first handler that did not.
-    pub(super) next: usize,
-    /// Why that one may not. `None`: it was not asked, because it has no candidate, is of another
-    /// communicator, or need not resolve.
-    pub(super) refusal: Option<Refusal>,
+/// The handlers up to one that may take receives of one chain: those of a communicator (S25), or of
+/// a conflict domain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    comm: CommId,
+    /// Handlers below it were looked at.
+    seen: usize,
+    /// Handlers of the group among them.
+    count: usize,
+    /// Place and receive of the lowest handler's candidate.
+    sequence: Sequence,
+    receive: ReceiveId,
+    /// How alike all candidates so far are to it.
+    alike: Alike,
+    /// Successor of the receive that the last fast path took, where the next walk continues.
+    cursor: ReceiveId,
 }
 
-/// Handlers take the fast path, as far as they come in a row and may. `group` is that of the first;
-/// the others are added to it as they are asked.
-#[inline(always)]
-pub(super) fn choose_row<C: Crew>(
-    block: BlockRun<'_, C>,
-    handlers: Range<usize>,
-    conflict: usize,
-    group: &mut Group,
-    scratch: &mut Scratch,
-) -> Row {
-    let nic = block.nic;
-    let all_booked = |receive| {
-        block.info.count == nic.handlers && nic.bookings().all_below(receive, nic.handlers)
-    };
-    let row = (block, handlers, conflict, group, scratch);
-    match nic.options.fast_path {
-        FastPath::Off => Row {
-            next: row.1.start,
-            refusal: Some(Refusal::Mixed),
-        },
-        FastPath::Literal => choose_row_if(row, |group, receive| {
-            group.alike == Alike::Receive && (fault!(FastLiteralUnbooked) || all_booked(receive))
-        }),
-        FastPath::Prefix => choose_row_if(row, |group, _| group.alike == Alike::Receive),
-        FastPath::Sequence => choose_row_if(row, |group, _| {
-            group.alike >= Alike::Sequence || fault!(FastByAny)
-        }),
+/// How alike a group's candidates are, in rising order. A whole word, because a card stores single
+/// bytes slowly.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u32)]
+enum Alike {
+    /// Nothing relevant in common.
+    Nothing,
+    /// One sequence (form c).
+    Sequence,
+    /// One receive (form b).
+    Receive,
+}
+
+impl Group {
+    /// The handlers of a communicator; none was looked at.
+    pub(super) fn of(comm: CommId) -> Self {
+        Self {
+            comm,
+            seen: 0,
+            count: 0,
+            sequence: Sequence {
+                run: RunPlace::EMPTY,
+                label: Label(0),
+            },
+            receive: ReceiveId::NIL,
+            alike: Alike::Nothing,
+            cursor: ReceiveId::NIL,
+        }
     }
+
+    /// Whether this is the candidate of the lowest handler, hence of this communicator and
+    /// sequence.
+    #[inline]
+    fn is_led_by(&self, candidate: ReceiveId) -> bool {
+        candidate == self.receive && candidate != ReceiveId::NIL
+    }
+
+    /// Adds the next handler: keeps what its candidate has in common with all before it.
+    #[inline]
+    fn add(&mut self, candidate: ReceiveId, sequence: Sequence) {
+        if self.count == 0 && candidate != ReceiveId::NIL {
+            (self.sequence, self.receive, self.cursor) = (sequence, candidate, candidate);
+            self.alike = Alike::Receive;
+        }
+        let this = if candidate == ReceiveId::NIL || !sequence.is_that_of(self.sequence) {
+            Alike::Nothing
+        } else if candidate != self.receive {
+            Alike::Sequence
+        } else {
+            Alike::Receive
+        };
+        self.alike = self.alike.min(this);
+        self.count += 1;
+    }
+
+    /// Becomes the group up to this handler: looks at the candidates of all lower ones that it has
+    /// not looked at before.
+    #[inline(never)]
+    pub(super) fn look_up_to<C: Crew>(&mut self, block: &BlockRun<'_, C>, handler: usize) {
+        if block.nic.options.fast_path == FastPath::Off {
+            return;
+        }
+        let comm = block.entry(handler).envelope.comm;
+        if comm != self.comm {
+            *self = Self::of(comm);
+        }
+        for other in self.seen..=handler {
+            // SAFETY: phase 1 of the slice that runs it was seen, or it is this worker's own.
+            let candidate = unsafe { block.nic.block.candidate(other) };
+            if self.is_led_by(candidate) {
+                self.count += 1;
+                continue;
+            }
+            let comm = (other == handler).then_some(self.comm);
+            let (comm, sequence) = block.claim(other, comm, candidate);
+            if comm == self.comm || fault!(FastCountsAllCommunicators) {
+                self.add(candidate, sequence);
+            }
+        }
+        self.seen = handler + 1;
+    }
+
+    /// Whether the form of the fast path lets a handler with this candidate, the last one added,
+    /// take it.
+    #[inline]
+    fn allows<C: Crew>(&self, block: &BlockRun<'_, C>, candidate: ReceiveId) -> bool {
+        let nic = block.nic;
+        match nic.options.fast_path {
+            FastPath::Off => false,
+            FastPath::Literal => {
+                let all_booked = || {
+                    block.info.count == nic.handlers
+                        && nic.bookings().all_below(candidate, nic.handlers)
+                };
+                self.alike == Alike::Receive && (fault!(FastLiteralUnbooked) || all_booked())
+            }
+            FastPath::Prefix => self.alike == Alike::Receive,
+            FastPath::Sequence => self.alike >= Alike::Sequence || fault!(FastByAny),
+        }
+    }
+
+    /// The receive that a handler takes: as many labels further as there are lower handlers, which
+    /// is the `shift`.
+    #[inline]
+    fn walk(&mut self, receives: &[Descriptor], shift: usize) -> Result<ReceiveId, Refusal> {
+        let wanted = self
+            .sequence
+            .plus(shift as u64 + u64::from(fault!(FastOffByOne)));
+        let by_hops = fault!(FastByHops);
+        let mut current = if by_hops { self.receive } else { self.cursor };
+        let mut hops = shift;
+        // Labels, not hops: consumed receives may have left the chain meanwhile (S9). B2 keeps the
+        // walk whole.
+        while current != ReceiveId::NIL {
+            step!(Visited { receive: current.0 });
+            // SAFETY: a search found it, or it follows in a chain.
+            let descriptor = unsafe { unchecked(receives, current) };
+            // SAFETY: inside a block (D1).
+            let posted = unsafe { descriptor.posted.peek() };
+            let ignored = fault!(FastIgnoresSequence);
+            let next = descriptor.next.get();
+            let at_place = match by_hops {
+                true => hops == 0,
+                false => posted.run == wanted.run || ignored && posted.label == wanted.label,
+            };
+            if at_place {
+                // Behind a gap in the labels begins another sequence of the run.
+                if posted.label != wanted.label && !by_hops {
+                    return Err(Refusal::SequenceEnded);
+                }
+                self.cursor = next;
+                return Ok(current);
+            }
+            if posted.run > wanted.run && !(by_hops || ignored) {
+                return Err(Refusal::SequenceEnded);
+            }
+            hops = hops.wrapping_sub(1);
+            current = next;
+        }
+        Err(Refusal::Exhausted)
+    }
+}
+
+/// The receive of a handler that must resolve by the rule of the block, or why it may not take the
+/// fast path. `group`: the one up to this handler.
+#[inline(never)]
+pub(super) fn choose_in_block<C: Crew>(
+    block: &BlockRun<'_, C>,
+    handler: usize,
+    group: &mut Group,
+) -> Result<ReceiveId, Refusal> {
+    let nic = block.nic;
+    if nic.options.fast_path == FastPath::Off {
+        return Err(Refusal::Mixed);
+    }
+    // SAFETY: this worker runs the handler, and has published its candidate.
+    let candidate = unsafe { nic.block.candidate(handler) };
+    if !group.is_led_by(candidate) {
+        // The profiles of `predict` are calibrated with this second read.
+        block.claim(handler, None, candidate);
+    }
+    step!(FastPathTried);
+    if !group.allows(block, candidate) {
+        return Err(Refusal::Mixed);
+    }
+    group.walk(&nic.receives, group.count - 1)
 }
 
 /// The receive of a handler in conflict, or why it may not take the fast path. `candidates`: those
 /// of its domain up to its own, by rank.
 pub(super) fn choose_in_domain<C: Crew>(
-    block: BlockRun<'_, C>,
+    block: &BlockRun<'_, C>,
     handler: usize,
     candidates: &[ReceiveId],
 ) -> Result<ReceiveId, Refusal> {
     let nic = block.nic;
-    let form = nic.options.fast_path;
-    if form == FastPath::Off {
+    if nic.options.fast_path == FastPath::Off {
         return Err(Refusal::Mixed);
     }
     // The communicator is of no use here: equal sequences of one bin have the same.
-    let comm = Some(CommId(u32::MAX));
-    let first = block.claim(handler, comm, candidates[0]);
-    let mut group = Group::led_by(&first);
-    for &candidate in &candidates[1..] {
+    let comm = CommId(u32::MAX);
+    let mut group = Group::of(comm);
+    for &candidate in candidates {
         if !group.is_led_by(candidate) {
-            group.narrow(&block.claim(handler, comm, candidate));
-            let strange = || {
-                nic.bin_of(candidate) != nic.bin_of(first.receive)
+            let (_, sequence) = block.claim(handler, Some(comm), candidate);
+            group.add(candidate, sequence);
+            let is_strange = || {
+                nic.bin_of(candidate) != nic.bin_of(group.receive)
                     && !fault!(DomainsOfAllCommunicators)
             };
-            if group.alike == Alike::Sequence && strange() {
+            if group.alike == Alike::Sequence && is_strange() {
                 group.alike = Alike::Nothing;
             }
         }
@@ -95,18 +236,7 @@ pub(super) fn choose_in_domain<C: Crew>(
         }
     }
     let rank = candidates.len() - 1;
-    let own = candidates[rank];
-    let may = match form {
-        FastPath::Off => false,
-        FastPath::Literal => {
-            let count = block.info.count;
-            let all_booked = || nic.bookings().all_below(own, nic.handlers);
-            group.alike == Alike::Receive && count == nic.handlers && all_booked()
-        }
-        FastPath::Prefix => group.alike == Alike::Receive,
-        FastPath::Sequence => true,
-    };
-    if !may {
+    if !group.allows(block, candidates[rank]) {
         return Err(Refusal::Mixed);
     }
     step!(FastPathTried);
@@ -115,8 +245,7 @@ pub(super) fn choose_in_domain<C: Crew>(
     } else {
         rank
     };
-    let mut cursor = group.cursor;
-    group.walk(&nic.receives, shift as u64, &mut cursor)
+    group.walk(&nic.receives, shift)
 }
 
 /// The receive `shift` places behind `first` in its run, and behind or at the handler's own
@@ -183,149 +312,26 @@ pub(super) fn choose_in_run(
     Err(Refusal::Exhausted)
 }
 
-type RowOf<'b, 's, C> = (
-    BlockRun<'b, C>,
-    Range<usize>,
-    usize,
-    &'s mut Group,
-    &'s mut Scratch,
-);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// `allowed` says whether a handler with this candidate, the last one added to the group, may.
-#[inline(always)]
-fn choose_row_if<C: Crew>(
-    (block, handlers, conflict, group, scratch): RowOf<'_, '_, C>,
-    allowed: impl Fn(&Group, ReceiveId) -> bool,
-) -> Row {
-    let tables = block.nic.bookings();
-    let Range { start, end } = handlers;
-    // In a local variable: a compiler must otherwise write it back for each handler.
-    let mut own = *group;
-    // The commonest candidate in a row; no receive has that number if the lowest handler has none.
-    let nobodys = ReceiveId(ReceiveId::NIL.0 - 1);
-    let common = if own.receive == ReceiveId::NIL {
-        nobodys
-    } else {
-        own.receive
-    };
-    let mut row = Row {
-        next: end,
-        refusal: None,
-    };
-    let mut handler = start;
-    while handler < end {
-        let candidate = scratch.receives[handler];
-        let mut alike_end = end;
-        if candidate != common {
-            let claim = block.claim(handler, None, candidate);
-            let other = claim.comm != own.comm && !fault!(FastCountsAllCommunicators);
-            if candidate == ReceiveId::NIL
-                || other
-                || !must_resolve(conflict, handler, candidate, tables)
-            {
-                row.next = handler;
-                break;
-            }
-            own.narrow(&claim);
-            alike_end = handler + 1;
-        }
-        let may = allowed(&own, candidate);
-        let places = &mut scratch.receives[handler..alike_end];
-        let (taken, refusal) = own.take_alike(tables.receives, places, candidate, may);
-        handler += taken;
-        if refusal.is_some() {
-            row = Row {
-                next: handler,
-                refusal,
-            };
-            break;
-        }
-    }
-    *group = own;
-    row
-}
-
-impl Group {
-    /// Handlers in a row with this candidate take the fast path, if they `may`: who chose alike
-    /// changes nothing that the forms ask for. Returns how many did, and why the next one may not.
-    /// A function of its own, short enough for its values to stay in registers.
-    #[cfg_attr(not(target_arch = "riscv64"), inline(never))]
-    fn take_alike(
-        &mut self,
-        receives: &[Descriptor],
-        places: &mut [ReceiveId],
-        candidate: ReceiveId,
-        may: bool,
-    ) -> (usize, Option<Refusal>) {
-        let own = *self;
-        let mut cursor = own.cursor;
-        let mut taken = 0;
-        let mut refusal = None;
-        while let Some(place) = places.get_mut(taken)
-            && *place == candidate
-        {
-            step!(FastPathTried);
-            let shift = own.count + taken as u64;
-            match if may {
-                own.walk(receives, shift, &mut cursor)
-            } else {
-                Err(Refusal::Mixed)
-            } {
-                Ok(receive) => *place = receive,
-                Err(why) => {
-                    refusal = Some(why);
-                    break;
-                }
-            }
-            taken += 1;
-        }
-        // A refused handler is one of the group, too.
-        self.count += taken as u64 + u64::from(refusal.is_some());
-        self.cursor = cursor;
-        (taken, refusal)
-    }
-
-    /// The receive that a handler takes: as many labels further as there are lower handlers, which
-    /// is the `shift`. `cursor`: behind the receive that the last fast path took.
-    #[inline(always)]
-    fn walk(
-        &self,
-        receives: &[Descriptor],
-        shift: u64,
-        cursor: &mut ReceiveId,
-    ) -> Result<ReceiveId, Refusal> {
-        let wanted = self.sequence.plus(shift + u64::from(fault!(FastOffByOne)));
-        let by_hops = fault!(FastByHops);
-        let mut current = if by_hops { self.receive } else { *cursor };
-        let mut hops = shift;
-        // Labels, not hops: consumed receives may have left the chain meanwhile (S9). B2 keeps the
-        // walk whole.
-        while current != ReceiveId::NIL {
-            step!(Visited { receive: current.0 });
-            // SAFETY: a search found it, or it follows in a chain.
-            let descriptor = unsafe { unchecked(receives, current) };
-            // SAFETY: inside a block (D1).
-            let posted = unsafe { descriptor.posted.peek() };
-            let ignored = fault!(FastIgnoresSequence);
-            let next = descriptor.next.get();
-            let at_place = match by_hops {
-                true => hops == 0,
-                false => posted.run == wanted.run || ignored && posted.label == wanted.label,
-            };
-            if at_place {
-                // Behind a gap in the labels begins another sequence of the run.
-                if posted.label != wanted.label && !by_hops {
-                    return Err(Refusal::SequenceEnded);
-                }
-                *cursor = next;
-                return Ok(current);
-            }
-            if posted.run > wanted.run && !(by_hops || ignored) {
-                return Err(Refusal::SequenceEnded);
-            }
-            hops = hops.wrapping_sub(1);
-            current = next;
-        }
-        Err(Refusal::Exhausted)
+    /// The last handler of a group finds its own receive by the group's length.
+    #[test]
+    fn a_group_counts_all_its_handlers() {
+        let (of, sequence) = (ReceiveId, Sequence::default());
+        let mut group = Group::of(CommId(1));
+        group.add(of(5), sequence);
+        assert!(group.is_led_by(of(5)) && !group.is_led_by(of(6)));
+        group.add(of(5), sequence);
+        assert_eq!((group.count, group.alike), (2, Alike::Receive));
+        group.add(of(6), sequence);
+        assert_eq!((group.count, group.alike), (3, Alike::Sequence));
+        group.add(ReceiveId::NIL, sequence);
+        assert_eq!((group.count, group.alike), (4, Alike::Nothing));
+        let mut group = Group::of(CommId(1));
+        group.add(ReceiveId::NIL, sequence);
+        group.add(of(5), sequence);
+        assert_eq!((group.count, group.alike), (2, Alike::Nothing));
     }
 }

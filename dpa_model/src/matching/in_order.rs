@@ -11,8 +11,9 @@ use super::Matched;
 use super::protocol::deliver;
 use super::scratch::Scratch;
 use super::search::key;
+use crate::bin::Bin;
 use crate::block::BlockInfo;
-use crate::descriptor::Posted;
+use crate::descriptor::{Descriptor, Posted};
 use crate::index::{Candidate, Indexes, Key};
 use crate::message::{Completion, Entry};
 use crate::number::{ReceiveId, unchecked};
@@ -227,14 +228,7 @@ impl<'a> InOrder<'a> {
                 receive: receive.0,
                 path: crate::Path::Clean
             });
-            step!(Unlinking {
-                bin: posted.bin.0,
-                receive: receive.0,
-                alone: true
-            });
-            // SAFETY: the receive was posted in this bin.
-            let bin = unsafe { unchecked(bins, posted.bin) };
-            bin.unlink(receives, receive, &befores[handler]);
+            unlink_found(receives, bins, &posted, receive, &befores[handler]);
             matched += 1;
             self.deliver(handler, &posted);
             self.entries.prefetch(handler + ahead);
@@ -264,6 +258,26 @@ impl<'a> InOrder<'a> {
             );
         }
     }
+}
+
+/// Takes a receive that a search found out of its chain; no other handler is at work. `before`: its
+/// predecessor at search time.
+#[inline(always)]
+pub(crate) fn unlink_found(
+    receives: &[Descriptor],
+    bins: &[Bin],
+    posted: &Posted,
+    receive: ReceiveId,
+    before: &ReceiveId,
+) {
+    step!(Unlinking {
+        bin: posted.bin.0,
+        receive: receive.0,
+        alone: true
+    });
+    // SAFETY: the receive was posted in this bin.
+    let bin = unsafe { unchecked(bins, posted.bin) };
+    bin.unlink(receives, receive, before);
 }
 
 /// Writes no counter that does not change.

@@ -11,7 +11,6 @@ mod crew;
 mod detect;
 mod domain;
 mod fast_path;
-mod group;
 mod in_order;
 mod protocol;
 mod resolve;
@@ -23,13 +22,14 @@ mod take;
 pub(crate) mod tests;
 
 pub(crate) use domain::Key;
-pub(crate) use in_order::run_in_order;
+pub(crate) use in_order::{run_in_order, unlink_found};
 pub(crate) use protocol::{deliver_stored, give_up};
 pub(crate) use scratch::Scratch;
 pub(crate) use search::find;
 
 use self::block_run::BlockRun;
 use self::crew::{Crew, Slice};
+use self::domain::Keyed;
 use crate::block::BlockInfo;
 use crate::number::WorkerId;
 use crate::shared::Shared;
@@ -46,50 +46,39 @@ pub(crate) enum Matched {
     Mixed,
 }
 
-#[inline(always)]
+#[inline]
 pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: WorkerId, scratch: &mut Scratch) {
+    let slice = Slice::new(nic, block, worker);
     match nic.options.domains {
-        Domains::Paper => {
-            run(nic, block, Slice::new(nic, block, worker), scratch);
-        }
-        Domains::Keyed => domain::run_keyed(nic, block, worker, scratch),
+        Domains::Paper => run(nic, block, slice, scratch),
+        Domains::Keyed => run(nic, block, Keyed { slice }, scratch),
     }
 }
 
 /// Runs all phases of the worker's slice of a block (O2, S1 to S18).
+#[inline(never)]
 fn run<C: Crew>(nic: &Shared, info: &BlockInfo, crew: C, scratch: &mut Scratch) {
-    let handlers = crew.handlers();
     step!(SliceBegins {
         worker: crew.worker().0,
         block: info.number
     });
-    let entries = nic
-        .arrivals
-        .queue(info.queue)
-        .ring
-        .stretch(info.first, info.count);
+    let queue = nic.arrivals.queue(info.queue);
     let block = BlockRun {
         nic,
         info,
         crew,
-        entries,
+        entries: queue.ring.stretch(info.first, info.count),
     };
-    let comm = search::search_and_book(block, scratch);
+    scratch.begin();
+    search::search_and_book(block, scratch);
     crew.pass_barrier(scratch);
-    step!(ConflictSought);
-    let conflict = detect::first_conflict(&scratch.receives[..handlers.end]);
-    let met = conflict < handlers.end;
-    step!(BarrierPassed {
-        first: handlers.start,
-        end: handlers.end,
-        conflict: met.then_some(conflict),
-    });
-    if met && handlers.end == info.count {
-        // The highest slice knows of every conflict of the block.
-        nic.boundary_counters.conflict_blocks.add(1);
+    resolve::resolve(&block, scratch);
+    if scratch.met {
+        nic.block.note_conflict(info.number);
     }
-    resolve::resolve(block, conflict, comm, scratch);
-    step!(DeliveryBegins { conflict: met });
+    step!(DeliveryBegins {
+        conflict: scratch.met
+    });
     take::Taking::new(block).deliver_all(scratch);
     crew.finished();
 }

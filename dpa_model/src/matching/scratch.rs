@@ -2,10 +2,11 @@
 
 use alloc::boxed::Box;
 
-use super::group::{Group, Groups};
-use crate::Domains;
+use super::detect::NO_CONFLICT;
+use super::fast_path::Group;
 use crate::booking::HandlerSet;
 use crate::number::ReceiveId;
+use crate::{CommId, Domains};
 
 /// A place for each handler of the widest block; reused for every block.
 #[derive(Debug)]
@@ -20,14 +21,22 @@ pub(crate) struct Scratch {
     pub(super) kinds: u32,
     /// Handlers whose communicator allows overtaking.
     pub(super) overtaken: HandlerSet,
-    pub(super) groups: Groups,
+    /// The first handler that must resolve by the rule of the block; none if handlers resolve
+    /// within their domains.
+    pub(super) conflict: usize,
+    /// Whether a handler of the slice met a conflict.
+    pub(super) met: bool,
+    /// Whether all handlers of lower slices are done.
+    pub(super) waited: bool,
+    /// The handlers that the last fast path looked at.
+    pub(super) group: Group,
     /// The candidates of a domain, by rank; without places unless blocks have domains.
     pub(super) members: Box<[ReceiveId]>,
 }
 
 impl Scratch {
     /// Bytes for each handler.
-    pub(crate) const HANDLER_BYTES: usize = 2 * size_of::<ReceiveId>() + size_of::<Group>();
+    pub(crate) const HANDLER_BYTES: usize = 2 * size_of::<ReceiveId>();
 
     /// Bytes for each handler of a block with domains.
     pub(crate) const MEMBER_BYTES: usize = size_of::<ReceiveId>();
@@ -44,8 +53,20 @@ impl Scratch {
             before: (0..handlers).map(|_| ReceiveId::NIL).collect(),
             kinds: 0,
             overtaken: HandlerSet::NONE,
-            groups: Groups::new(handlers),
+            conflict: NO_CONFLICT,
+            met: false,
+            waited: false,
+            group: Group::of(CommId(u32::MAX)),
         }
+    }
+
+    /// Forgets the last block.
+    pub(super) fn begin(&mut self) {
+        self.kinds = 0;
+        self.overtaken = HandlerSet::NONE;
+        self.conflict = NO_CONFLICT;
+        (self.met, self.waited) = (false, false);
+        self.group = Group::of(CommId(u32::MAX));
     }
 
     /// The receive that each handler of the last block took, if one worker ran it alone; `NIL` for

@@ -7,9 +7,8 @@ use super::block_run::BlockRun;
 use super::crew::{Chained, Crew};
 use super::protocol::deliver;
 use super::scratch::Scratch;
-use super::slow_path::SlowPath;
 use crate::descriptor::Posted;
-use crate::message::{Completion, Entry};
+use crate::message::Completion;
 use crate::number::{ReceiveId, unchecked};
 use crate::ring::Stretch;
 use crate::{HandlerCounters, Path};
@@ -22,7 +21,7 @@ pub(super) struct Taking<'a, C> {
 }
 
 impl<'a, C: Crew> Taking<'a, C> {
-    #[inline(always)]
+    #[inline]
     pub(super) fn new(block: BlockRun<'a, C>) -> Self {
         let results = block
             .nic
@@ -31,46 +30,8 @@ impl<'a, C: Crew> Taking<'a, C> {
         Self { block, results }
     }
 
-    /// Handlers on one path take the receives in `scratch`.
-    #[inline(always)]
-    pub(super) fn take(self, scratch: &mut Scratch, handlers: Range<usize>, path: Path) {
-        self.take_each(scratch, handlers, path, |_, _, place, _| *place);
-    }
-
-    /// Handlers on the slow path: each chooses once all lower ones have taken theirs.
-    pub(super) fn take_slowly(self, scratch: &mut Scratch, handlers: Range<usize>, waited: bool) {
-        let mut slow = SlowPath::new(self.block, waited);
-        let find =
-            |handler: usize, entry: &Entry, place: &mut ReceiveId, counters: &HandlerCounters| {
-                *place = slow.find(handler, entry, *place, counters);
-                *place
-            };
-        self.take_each(scratch, handlers, Path::Slow, find);
-    }
-
-    /// `choose` returns the receive that a handler takes, given its candidate.
-    #[inline(always)]
-    fn take_each(
-        self,
-        scratch: &mut Scratch,
-        handlers: Range<usize>,
-        path: Path,
-        mut choose: impl FnMut(usize, &Entry, &mut ReceiveId, &HandlerCounters) -> ReceiveId,
-    ) {
-        for handler in handlers {
-            let counters = &self.block.nic.handler_counters[handler];
-            let place = &mut scratch.receives[handler];
-            // The slow path is for handlers with a candidate.
-            let idle = path == Path::Slow && *place == ReceiveId::NIL;
-            let path = if idle { Path::Clean } else { path };
-            if !idle {
-                choose(handler, &self.block.entry(handler), place, counters);
-            }
-            self.take_one(scratch, handler, path);
-        }
-    }
-
-    #[inline(always)]
+    /// A handler takes the receive in `scratch`, or none.
+    #[inline]
     pub(super) fn take_one(self, scratch: &Scratch, handler: usize, path: Path) {
         let nic = self.block.nic;
         let counters = &nic.handler_counters[handler];
@@ -93,7 +54,7 @@ impl<'a, C: Crew> Taking<'a, C> {
     }
 
     /// A handler takes no receive.
-    #[inline(always)]
+    #[inline]
     fn leave_one(self, handler: usize, path: Path, counters: &HandlerCounters) {
         self.matched(handler);
         self.block.crew.note_taken(handler, ReceiveId::NIL);
@@ -101,7 +62,7 @@ impl<'a, C: Crew> Taking<'a, C> {
     }
 
     /// A handler takes a receive.
-    #[inline(always)]
+    #[inline]
     fn consume(
         self,
         (handler, path): (usize, Path),
@@ -141,7 +102,7 @@ impl<'a, C: Crew> Taking<'a, C> {
 
     /// Called after a handler is matched. Higher slices wait for the slice's last match, not for
     /// later work.
-    #[inline(always)]
+    #[inline]
     fn matched(&self, handler: usize) {
         if handler + 1 == self.block.crew.handlers().end {
             self.block.crew.matched();
@@ -186,7 +147,7 @@ impl<'a, C: Crew> Taking<'a, C> {
     }
 }
 
-#[inline(always)]
+#[inline]
 fn unmatched(counters: &HandlerCounters, handler: usize, path: Path) {
     step!(Unmatched { handler });
     // A handler that finds nothing has no path, unless it waited.

@@ -5,13 +5,15 @@
 //! `--cfg dpamatch_virtual` (virtual time). Nothing else in this crate names `core::sync::atomic`.
 //! [`Counter`] and [`Unique`] always use the plain ones: they are no part of the algorithm.
 
+#[cfg(dpamatch_loom)]
+pub mod loomed;
 #[cfg(dpamatch_virtual)]
 pub mod virtual_time;
 
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
 #[cfg(dpamatch_loom)]
-pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64};
+pub(crate) use loomed::{AtomicU32, AtomicU64};
 #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
 pub(crate) use shuttle::sync::atomic::{AtomicU32, AtomicU64};
 #[cfg(dpamatch_virtual)]
@@ -232,6 +234,7 @@ impl Wait {
 #[derive(Debug, Default)]
 pub(crate) struct Counter(core::sync::atomic::AtomicU64);
 
+// ordering: a statistic, see above.
 impl Counter {
     /// Adds without a read-modify-write; only one thread may add at a time.
     #[inline(always)]
@@ -270,6 +273,7 @@ impl Unique {
     }
 
     pub(crate) fn next(&self) -> u64 {
+        // ordering: only the numbers differ, and no memory goes with them.
         self.0.fetch_add(1, Relaxed)
     }
 }

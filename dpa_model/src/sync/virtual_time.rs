@@ -3,6 +3,8 @@
 //!
 //! The machine that keeps virtual time sets [`Hooks`] on the thread that runs its handlers. One
 //! thread runs all of them, so every access here is Relaxed.
+//!
+//! ordering: one thread runs all handlers.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{self, Relaxed};

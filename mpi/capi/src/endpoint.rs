@@ -83,6 +83,7 @@ pub(crate) struct Name(u64);
 impl Name {
     fn fresh() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        // ordering: only the names differ, and no memory goes with them.
         Self(NEXT.fetch_add(1, Relaxed))
     }
 

@@ -27,8 +27,6 @@ pub(crate) struct ProviderOptions {
     pub(crate) tcp: TcpChoice,
     /// Lines of a ring in shared memory.
     pub(crate) ring_lines: usize,
-    /// Receives and messages may bypass the NIC's queues.
-    pub(crate) short_path: bool,
     /// Empty polls in a row before the thread yields; 0: never.
     pub(crate) yield_after: u32,
     /// Messages of one peer that may wait for receives.
@@ -93,7 +91,6 @@ const OWN: &[&str] = &[
     "READ_PEERS",
     "TCP",
     "RING_LINES",
-    "SHORT_PATH",
     "YIELD",
     "WAITING_MAX",
     "KEEP_OFF",
@@ -177,6 +174,7 @@ impl ProviderOptions {
         let stats = source.path("STATS");
         matching.nic = NicConfig {
             options: Options {
+                always_shared: shapes_blocks(look),
                 log_order: log.is_some(),
                 ..nic.options
             },
@@ -200,7 +198,6 @@ impl ProviderOptions {
                 });
                 lines.ok_or_else(|| "a power of two, 512 to 1048576".to_owned())
             }),
-            short_path: source.switch("SHORT_PATH", !shapes_blocks(look)),
             keep_off: source.parsed("KEEP_OFF", Vec::new(), |text| {
                 let names: Vec<_> = text.split(',').map(|name| name.trim().to_owned()).collect();
                 match names.iter().all(|name| library::is_name(name)) {
@@ -247,8 +244,8 @@ fn spans_machines(look: &dyn Fn(&str) -> Option<String>) -> bool {
         || number("SLURM_NNODES").is_some_and(|nodes| nodes > 1)
 }
 
-/// Whether a variable is set that shapes blocks or the queues before them: who sets one wants to
-/// see its effect.
+/// Whether a variable is set that shapes blocks or the queues before them: to have an effect, all
+/// blocks are then shared ones.
 fn shapes_blocks(look: &dyn Fn(&str) -> Option<String>) -> bool {
     let tables = ["RECEIVES", "COMMUNICATORS", "UNEXPECTED", "BINS"];
     let shaping = MATCHING.split(' ').filter(|name| !tables.contains(name));

@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 #define MPI_VERSION 4
-typedef int MPI_Comm, MPI_Group, MPI_Datatype, MPI_Op, MPI_Info, MPI_Errhandler, MPI_Session, MPI_Message, MPI_Request;
+typedef int MPI_Comm, MPI_Group, MPI_Datatype, MPI_Op, MPI_Info, MPI_Errhandler, MPI_Session, MPI_Message, MPI_Request, MPI_Win;
 typedef intptr_t MPI_Aint;
 typedef long long MPI_Count;
 typedef struct { int MPI_SOURCE, MPI_TAG, MPI_ERROR, cancelled; MPI_Count bytes; } MPI_Status;
 enum { MPI_COMM_NULL, MPI_COMM_WORLD, MPI_COMM_SELF };
-enum { MPI_GROUP_NULL, MPI_GROUP_EMPTY, MPI_SESSION_NULL = 0, MPI_REQUEST_NULL = 0, MPI_INFO_NULL = 0, MPI_ERRORS_ARE_FATAL = 0 };
+enum { MPI_GROUP_NULL, MPI_GROUP_EMPTY, MPI_SESSION_NULL = 0, MPI_WIN_NULL = 0, MPI_REQUEST_NULL = 0, MPI_INFO_NULL = 0, MPI_ERRORS_ARE_FATAL = 0 };
 /* A type's number is not its size: STUB_SIZES has them. */
 enum { MPI_DATATYPE_NULL, MPI_CHAR, MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_BYTE, MPI_WCHAR, MPI_SHORT, MPI_UNSIGNED_SHORT,
        MPI_INT, MPI_UNSIGNED, MPI_LONG, MPI_UNSIGNED_LONG, MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_LONG_LONG_INT,
@@ -141,6 +141,8 @@ DECLARED(Group_size, MPI_Group g, int *size)
 DECLARED(Group_from_session_pset, MPI_Session s, const char *name, MPI_Group *g)
 DECLARED(Session_init, MPI_Info i, MPI_Errhandler e, MPI_Session *s)
 NOTHING(Session_finalize, MPI_Session *s)
+NOTHING(Put, const void *b, int n, MPI_Datatype t, int peer, MPI_Aint at, int m, MPI_Datatype u, MPI_Win w)
+NOTHING(Comm_get_parent, MPI_Comm *c)
 DECLARED(Comm_create_from_group, MPI_Group g, const char *tag, MPI_Info i, MPI_Errhandler e, MPI_Comm *c)
 DECLARED(Get_library_version, char *version, int *length)
 NOTHING(Init, int *argc, char ***argv)

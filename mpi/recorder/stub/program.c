@@ -39,6 +39,7 @@ static void completion(void) {
 
 static void newer(void) {
     MPI_Message m;
+    MPI_Comm parent;
     MPI_Isendrecv(x, 2, MPI_INT, 3, 4, x, 5, MPI_SHORT, 6, 7, MPI_COMM_WORLD, &r[0]);
     MPI_Wait(&r[0], s);
     MPI_Precv_init(x, 3, 2, MPI_INT, 4, 31, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
@@ -48,6 +49,8 @@ static void newer(void) {
     MPI_Mprobe(MPI_ANY_SOURCE, 50, MPI_COMM_WORLD, &m, s);
     MPI_Imrecv(x, 6, MPI_INT, &m, &r[1]);
     MPI_Wait(&r[1], s);
+    MPI_Put(x, 2, MPI_INT, 1, 0, 2, MPI_INT, MPI_WIN_NULL);
+    MPI_Comm_get_parent(&parent);
     MPI_Ibarrier(MPI_COMM_WORLD, &r[2]);
     MPI_Wait(&r[2], s);
 }
@@ -65,6 +68,11 @@ static void session(void) {
 
 int run(const char *part) {
     if (strcmp(part, "session") == 0) {
+        session();
+        return 0;
+    }
+    if (strcmp(part, "sessions") == 0) {
+        session();
         session();
         return 0;
     }

@@ -1,5 +1,6 @@
 //! Emulates the data-path accelerator (DPA) of a SmartNIC for programs in C: a host part against
-//! the FlexIO API, and a device part that `dpacc` compiles. Both run on a PC without changes.
+//! the API of FlexIO or of DOCA DPA ([`doca`]), and a device part that `dpacc` compiles. Both run
+//! on a PC without changes.
 //!
 //! # What is not emulated
 //!
@@ -10,7 +11,7 @@
 //!   the missing fences are reported.
 //! - Device emulation, congestion control, external event queues, compressed completions and
 //!   their moderation, core dumps, tracers, signatures, and sharing of the DPA between programs.
-//! - QPs between programs or machines, QPs of verbs, datagrams, receive queues that others share.
+//! - QPs between programs or machines, QPs of verbs, datagrams.
 //! - Send queue entries for segmentation, waits and local copies.
 //!
 //! One worker is the default. Its order is deterministic and follows `DPA_SEED`. Workers take the
@@ -39,6 +40,7 @@
 ))]
 
 pub mod check;
+pub mod doca;
 pub mod process;
 pub mod queue;
 pub mod thread;

@@ -75,6 +75,7 @@ impl Time {
 
 /// A handler is over.
 pub(crate) fn tell(unit: &Unit) {
+    // ordering: a statistic.
     let (activations, frames) = (unit.activations(), unit.frames.load(Ordering::Relaxed));
     if !is_on() || activations == 0 {
         return;

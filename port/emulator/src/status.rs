@@ -12,8 +12,8 @@ pub(crate) enum Status {
 
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    status: Status,
-    why: String,
+    pub(crate) status: Status,
+    pub(crate) why: String,
 }
 
 impl Refusal {

@@ -216,6 +216,7 @@ fn sanitizers_find_no_leaks_of_the_emulator() {
 
 /// gdb stops where a program does wrong, and shows the device part's function and line.
 #[test]
+#[cfg(feature = "more-tools")]
 fn a_debugger_stops_at_an_error() {
     if !Need::Debugger.require(exists("gdb")) {
         return;
@@ -259,6 +260,7 @@ fn said() -> String {
     format!("500 frames, {bytes} bytes\n")
 }
 
+#[cfg(feature = "more-tools")]
 fn exists(tool: &str) -> bool {
     Command::new(tool)
         .arg("--version")
@@ -276,6 +278,7 @@ fn make_builds_and_checks_the_example() {
 }
 
 #[test]
+#[cfg(feature = "more-tools")]
 fn cmake_builds_and_checks_the_example() {
     if !Need::CMake.require(exists("cmake")) {
         return;
@@ -298,6 +301,7 @@ fn cmake_builds_and_checks_the_example() {
 }
 
 #[test]
+#[cfg(feature = "more-tools")]
 fn meson_builds_and_checks_the_example() {
     if !Need::Meson.require(exists("meson") && exists("ninja")) {
         return;

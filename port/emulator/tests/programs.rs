@@ -74,6 +74,14 @@ fn a_call_has_its_result() {
     );
 }
 
+#[test]
+fn a_kernel_has_its_threads() {
+    let ran = run(&mut Command::new(build("examples", "launch")));
+    let said = (text(&ran.stdout), text(&ran.stderr));
+    assert_eq!(said.0, "16 threads, sum of squares 1240\n");
+    assert_eq!(said.1, "");
+}
+
 /// A frame whose bytes and length depend on its number.
 fn frame(number: usize, swapped: bool) -> Vec<u8> {
     let mut frame: Vec<u8> = (0..60 + number % 90)

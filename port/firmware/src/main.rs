@@ -109,6 +109,7 @@ extern "C" fn main() -> ! {
     #[cfg(dpamatch_faults)]
     println!(
         "weakened: {}",
+        // ordering: a count, read when all harts have ended.
         dpa_model::CAME_BY.load(core::sync::atomic::Ordering::Relaxed)
     );
     semihosting::process::exit(0)

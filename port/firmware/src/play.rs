@@ -1,5 +1,8 @@
 //! Plays a recorded stream. Hart 0 leads, and every further hart runs a slice of each block. Host
 //! and wire are on hart 0, or on the first hart behind the workers.
+//!
+//! ordering: one release, one acquire for each word: a hart sees what it plays, and hart 0 what was
+//! played. The firmware in weak memory runs them.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

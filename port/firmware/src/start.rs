@@ -19,6 +19,7 @@ pub(crate) const HARTS_MOST: usize = 272;
 
 /// Starts harts `1..harts`, and releases all earlier writes to them.
 pub(crate) fn start_harts(harts: usize) {
+    // ordering: the harts acquire it in `start.S`; the firmware in weak memory runs both.
     HARTS_STARTED.store(harts, Release);
 }
 

@@ -125,17 +125,20 @@ static uint64_t owner(uint64_t position, uint64_t depth)
 	return (position & depth) == 0;
 }
 
+/* ordering: one release, one acquire: a slot's state and a ring's head publish what was written before. */
 static uint64_t load(uint64_t address)
 {
 	return __atomic_load_n((uint64_t *)address, __ATOMIC_ACQUIRE);
 }
 
+/* ordering: as in `load`. */
 static void store(uint64_t address, uint64_t value)
 {
 	__atomic_store_n((uint64_t *)address, value, __ATOMIC_RELEASE);
 }
 
 /* Copies a slot's entry by words, then its state. */
+/* ordering: as in `load`. */
 static void copy_slot(struct dpamatch_slot *to, const struct dpamatch_slot *from, uint64_t state)
 {
 	const uint64_t *source = (const uint64_t *)from;
@@ -147,6 +150,7 @@ static void copy_slot(struct dpamatch_slot *to, const struct dpamatch_slot *from
 }
 
 /* Host to card: commands. Buffers of receives become pointers of the window. */
+/* ordering: as in `load`. */
 static int take_commands(struct card *card, uint64_t window)
 {
 	uint64_t depth = card->map.commands.depth, first = card->commands_taken;
@@ -175,6 +179,7 @@ static int take_commands(struct card *card, uint64_t window)
 }
 
 /* Wire to card: a completion and the trailer behind its bytes become an entry. */
+/* ordering: as in `load`. */
 static void take_message(struct card *card, struct flexio_dev_cqe64 *entry)
 {
 	uint64_t depth = card->map.arrivals.depth, position = card->arrived;
@@ -312,6 +317,7 @@ static int round_of(struct card *card, uint64_t window, uint32_t awake)
 }
 
 /* The leader waits for a block's slices, so only workers inside an activation get one. */
+/* ordering: one release, one acquire of `rest` and of `running`, each with one meaning at a time. */
 static void wake_workers(struct card *card)
 {
 	__atomic_store_n(&card->rest, 0, __ATOMIC_RELEASE);
@@ -321,6 +327,7 @@ static void wake_workers(struct card *card)
 		dpamatch_pause();
 }
 
+/* ordering: as in `wake_workers`. */
 static void rest_workers(struct card *card)
 {
 	__atomic_store_n(&card->rest, 1, __ATOMIC_RELEASE);
@@ -359,6 +366,7 @@ __dpa_global__ void leader(uint64_t argument)
 	flexio_dev_thread_reschedule();
 }
 
+/* ordering: as in `wake_workers`. */
 __dpa_global__ void worker(uint64_t argument)
 {
 	struct worker_state *own = (struct worker_state *)argument;

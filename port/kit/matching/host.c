@@ -215,6 +215,7 @@ static void make_card(void)
 	connect_both(qp, peer);
 }
 
+/* ordering: one release, one acquire: a slot's state and a ring's head publish what was written before. */
 static int is_ready(const struct dpamatch_ring *ring, uint64_t position)
 {
 	const struct dpamatch_slot *slot = (const struct dpamatch_slot *)ring->slots;
@@ -223,6 +224,7 @@ static int is_ready(const struct dpamatch_ring *ring, uint64_t position)
 	return (state & 1) == ((position & ring->depth) == 0);
 }
 
+/* ordering: as in `is_ready`. */
 static uint64_t head(const struct dpamatch_ring *ring)
 {
 	return __atomic_load_n((uint64_t *)ring->head, __ATOMIC_ACQUIRE);
@@ -279,6 +281,7 @@ static void watch(void)
 }
 
 /* Sends messages, and wakes the leader for a command or for room for results. */
+/* ordering: the exchange finds the flag, or the leader, which sets it and looks once more, the command. */
 static void work(void)
 {
 	static uint32_t bytes[WIRE];

@@ -14,6 +14,7 @@ pub struct Arena<const LEAST: usize> {
     end: AtomicUsize,
 }
 
+// ordering: `hand_over` comes before all other calls.
 impl<const LEAST: usize> Arena<LEAST> {
     /// An arena without memory.
     pub const fn empty() -> Self {
@@ -44,8 +45,11 @@ impl<const LEAST: usize> Arena<LEAST> {
 // twice.
 unsafe impl<const LEAST: usize> GlobalAlloc for Arena<LEAST> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // ordering: `hand_over` comes before all other calls.
         let end = self.end.load(Relaxed);
+        // ordering: each call gets a range of its own, and only its caller uses it.
         let mut next = self.next.load(Relaxed);
+        // ordering: as above.
         loop {
             let first = next.next_multiple_of(layout.align().max(LEAST));
             let Some(after) = first

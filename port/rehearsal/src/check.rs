@@ -145,6 +145,7 @@ pub fn in_interpreter(
     let verdict = Mutex::new(Verdict::default());
     let locked = || verdict.lock().unwrap_or_else(PoisonError::into_inner);
     let work = || loop {
+        // ordering: only the numbers differ, and the verdict has a lock.
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= numbers.end || locked().wrong.len() >= enough {
             return;

@@ -2,7 +2,7 @@
 #![no_main]
 
 use dpamatch::Rank;
-use dpamatch_tools::trace::{BinaryReader, Region};
+use dpamatch_traces::{BinaryReader, Region};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use dpamatch_tools::trace::{OpenOptions, open};
+use dpamatch_traces::{OpenOptions, open};
 use libfuzzer_sys::fuzz_target;
 
 const FILES: [&str; 5] = [

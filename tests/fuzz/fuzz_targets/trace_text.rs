@@ -4,7 +4,7 @@
 use std::io::Cursor;
 
 use dpamatch::Rank;
-use dpamatch_tools::trace::TextReader;
+use dpamatch_traces::TextReader;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

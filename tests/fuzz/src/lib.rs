@@ -1,6 +1,6 @@
 //! What the targets of the trace readers share.
 
-use dpamatch_tools::trace::{Argument, Op, RankReader};
+use dpamatch_traces::{Argument, Op, RankReader};
 
 /// Reads to the end, and looks at everything a call offers.
 pub fn read_all(reader: &mut dyn RankReader, salvages: bool) {

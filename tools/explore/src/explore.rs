@@ -85,7 +85,7 @@ pub fn stop_by(flag: Arc<AtomicBool>) {
 }
 
 fn is_stopped() -> bool {
-    // Relaxed: the flag guards no other memory.
+    // ordering: the flag guards no other memory.
     STOP.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 

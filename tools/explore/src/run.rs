@@ -286,6 +286,7 @@ impl Stage {
             let stop = stop.clone();
             shuttle::thread::spawn(move || {
                 guarded(|| {
+                    // ordering: a flag of a machine whose threads run one at a time.
                     while !stop.load(Relaxed) {
                         if !worker.round() {
                             shuttle::thread::yield_now();
@@ -300,6 +301,7 @@ impl Stage {
             self.leader.round(awake);
             told::rest();
         }
+        // ordering: as above.
         stop.store(true, Relaxed);
         let workers = threads
             .into_iter()

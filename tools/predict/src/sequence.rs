@@ -15,6 +15,8 @@ pub struct Sequence {
     operations: Rc<[Operation]>,
     /// Nanoseconds; empty: each as early as possible.
     times_ns: Rc<[u64]>,
+    /// Length of each message in bytes.
+    lengths: Rc<[u64]>,
     comms: u32,
     messages: u64,
 }
@@ -39,9 +41,11 @@ impl Sequence {
     /// ```
     pub fn new(mut operations: Vec<Operation>) -> Self {
         let mut numbers = HashMap::new();
-        let mut messages = 0;
+        let mut lengths = Vec::new();
         for operation in &mut operations {
-            messages += u64::from(operation.is_arrival());
+            if let Operation::Arrive { bytes, .. } = operation {
+                lengths.push(u64::from(*bytes));
+            }
             if let Some(comm) = operation.comm_mut() {
                 // The NIC numbers communicators from 0.
                 let next = numbers.len() as u32;
@@ -53,7 +57,20 @@ impl Sequence {
             operations: operations.into(),
             times_ns: Rc::from([]),
             comms,
-            messages,
+            messages: lengths.len() as u64,
+            lengths: lengths.into(),
+        }
+    }
+
+    /// Sets the length of each message in bytes. An operation's own length has 32 bits only.
+    ///
+    /// # Panics
+    /// The number of lengths differs from that of messages.
+    pub fn with_lengths(self, lengths: Vec<u64>) -> Self {
+        assert_eq!(lengths.len() as u64, self.messages, "a length each");
+        Self {
+            lengths: lengths.into(),
+            ..self
         }
     }
 
@@ -90,7 +107,8 @@ impl Sequence {
         let operations = std::iter::repeat_n(&self.operations[..], times)
             .flatten()
             .copied();
-        Self::new(operations.collect())
+        let lengths = std::iter::repeat_n(&self.lengths[..], times).flatten();
+        Self::new(operations.collect()).with_lengths(lengths.copied().collect())
     }
 
     pub fn operations(&self) -> &[Operation] {
@@ -110,17 +128,25 @@ impl Sequence {
         !self.times_ns.is_empty()
     }
 
+    /// Time in nanoseconds that the sequence takes at least, if a byte on the wire takes `byte_ns`.
+    pub(crate) fn least_ns(&self, byte_ns: f64) -> f64 {
+        let span = match &self.times_ns[..] {
+            [first, .., last] => last.saturating_sub(*first) as f64,
+            _ => 0.0,
+        };
+        let bytes: f64 = self.lengths.iter().map(|&length| length as f64).sum();
+        span + bytes * byte_ns
+    }
+
     /// The machine's schedule, with the first operation at 0.
     pub(crate) fn schedule(&self) -> Schedule {
         let first = self.times_ns.first().copied().unwrap_or(0);
-        let mut schedule = Schedule::default();
-        for operation in self.operations.iter() {
-            if let Operation::Arrive { bytes, .. } = operation {
-                schedule.bytes.push(u64::from(*bytes));
-            }
-        }
+        let mut schedule = Schedule {
+            bytes: self.lengths.to_vec(),
+            ..Schedule::default()
+        };
         for (operation, time) in self.operations.iter().zip(self.times_ns.iter()) {
-            let time: Picos = time.saturating_sub(first).saturating_mul(1000);
+            let time: Picos = time.saturating_sub(first) * 1000;
             match operation.is_arrival() {
                 true => schedule.arrivals.push(time),
                 false => schedule.commands.push(time),

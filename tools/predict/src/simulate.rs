@@ -93,7 +93,16 @@ pub enum SimulateError {
     Config(#[from] model::ConfigError),
     #[error("{0}")]
     Feed(#[from] model::FeedError),
+    #[error(
+        "the run is longer than {} days, the most that the card's clock holds",
+        SPAN_MAX_NS / NS_PER_DAY
+    )]
+    TooLong,
 }
+
+const NS_PER_DAY: u64 = 86_400_000_000_000;
+/// The card's clock counts picoseconds in 64 bits. Half of its range is left for the work itself.
+const SPAN_MAX_NS: u64 = u64::MAX / 2000;
 
 #[derive(Clone, Debug)]
 pub struct Part {
@@ -171,6 +180,13 @@ pub fn simulate(
             usable,
         });
     }
+    let costs = setup.profile.costs();
+    let least = sequences
+        .iter()
+        .map(|sequence| sequence.least_ns(costs.byte / 1e3));
+    if least.sum::<f64>() > SPAN_MAX_NS as f64 {
+        return Err(SimulateError::TooLong);
+    }
     let config = config(setup, comms);
     let nic = model::Nic::new(&config)?;
     let layout = Layout {
@@ -186,7 +202,7 @@ pub fn simulate(
         eus_per_core: setup.profile.eus.per_core,
     };
     let machine = Machine::new(
-        setup.profile.costs(),
+        costs,
         setup.profile.machine_rules(setup.charge_commands),
         &layout,
     )

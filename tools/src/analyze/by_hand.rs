@@ -4,9 +4,9 @@ use super::order::Network;
 use super::program::{Action, End, Kind, LocalComm, Program, Step, Transfer, UNKNOWN_BYTES};
 use super::stats::Plan;
 use super::{OrderChoice, Question, Report, Run, legality};
-use crate::trace::{self, OpenOptions};
 use dpamatch::engine::{BinCount, Oracle};
 use dpamatch::registry::EngineOptions;
+use dpamatch_traces::OpenOptions;
 
 const BLANK: Transfer = Transfer {
     peer: 0,
@@ -137,7 +137,7 @@ pub(super) fn counted() -> Report {
         env!("CARGO_MANIFEST_DIR"),
         "/../tests/data/traces/counted-by-hand"
     );
-    let source = trace::open(folder.as_ref(), &OpenOptions::default()).expect("a trace");
+    let source = dpamatch_traces::open(folder.as_ref(), &OpenOptions::default()).expect("a trace");
     let run = Run::load(source.as_ref(), |_| ()).expect("a whole trace");
     let mut question = question(OrderChoice::Time);
     question.plan.bins = [1, 64]

@@ -15,7 +15,7 @@ use super::program::{
     UNKNOWN_BYTES,
 };
 use crate::collectives::{Call, Library, Op, schedule};
-use crate::trace::{CollectiveKind, TraceError, TraceErrorKind};
+use dpamatch_traces::{CollectiveKind, TraceError, TraceErrorKind};
 
 /// Maximum messages and receives of a rank inside collective operations.
 const TRANSFERS_MAX: usize = 1 << 25;

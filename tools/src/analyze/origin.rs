@@ -1,6 +1,6 @@
 //! The origins of a rank's communicators and groups: its creating calls, with owned lists.
 
-use crate::trace::{CommHow, Group, GroupHow};
+use dpamatch_traces::{CommHow, Group, GroupHow};
 
 /// Index of a communicator in [`Program::comms`](super::Program::comms).
 pub type LocalId = u16;

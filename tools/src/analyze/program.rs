@@ -9,7 +9,7 @@ use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag, TagSel};
 use foldhash::fast::RandomState as Fast;
 
 use super::times::Spent;
-use crate::trace::{CallSites, CollectiveKind, Counts, Function};
+use dpamatch_traces::{CallSites, CollectiveKind, Counts, Function};
 
 /// A transfer, message or rank that is absent.
 pub const UNKNOWN: u32 = u32::MAX;
@@ -75,7 +75,7 @@ pub struct Transfer {
     /// Whether the send is synchronous: complete when matched.
     pub synchronous: bool,
     /// Whether the recorded any source may be `MPI_PROC_NULL` (see
-    /// [`Source::AnyOrNull`](crate::trace::Source)).
+    /// [`Source::AnyOrNull`](dpamatch_traces::Source)).
     pub unsure_null: bool,
 }
 

@@ -7,9 +7,10 @@ use super::inbound::Inbound;
 use super::order::{Happening, Order};
 use super::probes::Probes;
 use super::program::{Program, UNKNOWN, UNKNOWN_BYTES};
-use crate::trace::CollectiveKind;
+use super::truth::same_length;
 use dpamatch::engine::{MsgId, RecvId};
 use dpamatch::stream::{CollName, Collective, Event, Outcome, ProbeId, RunError, StreamMatcher};
+use dpamatch_traces::CollectiveKind;
 
 #[derive(Clone, Copy, Debug)]
 pub struct RankView<'a> {
@@ -119,11 +120,10 @@ impl<'a> RankView<'a> {
                 agreement.more += u64::from(receive != UNKNOWN);
             }
             if let Some(transfer) = self.program.transfers.get(receive as usize)
-                && transfer.got_bytes != UNKNOWN_BYTES
-                && message.bytes != UNKNOWN_BYTES
+                && let Some(equal) = same_length(transfer.got_bytes, message.bytes)
             {
-                agreement.bytes_equal += u64::from(transfer.got_bytes == message.bytes);
-                agreement.bytes_differ += u64::from(transfer.got_bytes != message.bytes);
+                agreement.bytes_equal += u64::from(equal);
+                agreement.bytes_differ += u64::from(!equal);
             }
         }
         agreement

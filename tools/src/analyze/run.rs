@@ -12,7 +12,7 @@ use super::program::Program;
 use super::replay::RankView;
 use super::truth::{Truth, pair};
 use crate::collectives::Library;
-use crate::trace::{TraceError, TraceErrorKind, TraceSource};
+use dpamatch_traces::{TraceError, TraceErrorKind, TraceSource};
 
 /// Maximum processes of a run, which bounds tables over the world.
 const PROCESSES_MAX: u32 = 1 << 22;

@@ -12,7 +12,7 @@ use super::program::UNKNOWN;
 use super::replay::RankView;
 use super::run::Run;
 use crate::counted;
-use crate::trace::{Function, Site};
+use dpamatch_traces::{Function, Site};
 
 /// A call site of receives or sends, over all ranks.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

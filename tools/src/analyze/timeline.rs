@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::program::{Action, Program, UNKNOWN, UNKNOWN_BYTES};
 use super::run::Run;
-use crate::trace::{TraceError, TraceSource};
+use dpamatch_traces::{TraceError, TraceSource};
 
 #[derive(Debug, thiserror::Error)]
 pub enum TimelineError {

@@ -9,7 +9,7 @@ use super::sites::Places;
 use super::stats::RankStats;
 use super::tables::{cut, percent};
 use crate::table::{Cell, Table};
-use crate::trace::{Function, Site};
+use dpamatch_traces::{Function, Site};
 
 const CALLS_SHOWN: usize = 8;
 const RANKS_NAMED: usize = 3;

@@ -218,10 +218,9 @@ pub(super) fn pair(
         } else {
             &mut truth.pairs
         } += 1;
-        let got = transfer.got_bytes;
-        if got != UNKNOWN_BYTES && message.bytes != UNKNOWN_BYTES {
-            truth.bytes_equal += u64::from(got == message.bytes);
-            truth.bytes_differ += u64::from(got != message.bytes);
+        if let Some(equal) = same_length(transfer.got_bytes, message.bytes) {
+            truth.bytes_equal += u64::from(equal);
+            truth.bytes_differ += u64::from(!equal);
         }
     }
     drop_open(program, inbound, &open, &mut truth);
@@ -361,6 +360,16 @@ fn take(
     chain.receives.extend(&candidates);
     chain.receives.sort_unstable();
     candidates
+}
+
+/// A status with this length has at least as many bytes: the format ends here.
+const AT_LEAST: u64 = i32::MAX as u64;
+
+/// Whether a receive's status has the length of its message; `None` if one is not known.
+pub(super) fn same_length(got: u64, sent: u64) -> Option<bool> {
+    let known = got != UNKNOWN_BYTES && sent != UNKNOWN_BYTES;
+    let exact = got != AT_LEAST || sent <= AT_LEAST;
+    (known && exact).then_some(got == sent)
 }
 
 /// Drops receives with only a known pattern and no message from the trace, unless they may wait to

@@ -4,12 +4,15 @@ use std::hint::black_box;
 
 use super::load::Window;
 use super::machine::Processors;
-use super::window::{Clock, Limits, SystemClock, WARM_UP, nanoseconds};
+use super::window::{Clock, Limits, SenderTimes, SystemClock, WARM_UP, Watch, nanoseconds};
 use super::{BenchError, payload};
 
-/// Copies windows of messages on a separate thread. Returns the time of each window in nanoseconds,
-/// the number of payloads checked, and whether the thread had its own processor.
-pub(super) fn copy(window: &Window, limits: Limits) -> Result<(Vec<f64>, u64, bool), BenchError> {
+/// Copies windows of messages on a separate thread. Returns the times, the number of payloads
+/// checked, and whether the thread had its own processor.
+pub(super) fn copy(
+    window: &Window,
+    limits: Limits,
+) -> Result<(SenderTimes, u64, bool), BenchError> {
     let processors = Processors::allowed();
     std::thread::scope(|scope| {
         let copying = std::thread::Builder::new()
@@ -36,7 +39,7 @@ fn copy_here(
     limits: Limits,
     copy_all: impl Fn(&[Vec<u8>], &mut [Vec<u8>]),
     clock: &impl Clock,
-) -> Result<(Vec<f64>, u64), BenchError> {
+) -> Result<(SenderTimes, u64), BenchError> {
     let count = window.messages.len();
     let [mut from, mut to] = [(); 2].map(|()| payload::buffers(count, window.size));
     from.iter_mut()
@@ -53,13 +56,19 @@ fn copy_here(
         }
     }
     let mut times = Vec::with_capacity(limits.repetitions);
+    let mut watch = Watch::new(clock, limits.repetitions);
     let begin = clock.now();
     while limits.go_on(times.len(), || clock.now() - begin) {
         let start = clock.now();
         copy_all(&from, &mut to);
         black_box(&to);
         times.push(nanoseconds(clock.now() - start));
+        watch.window_ended();
     }
+    let times = SenderTimes {
+        window: times,
+        preempted: watch.preempted,
+    };
     Ok((times, (WARM_UP * count) as u64))
 }
 
@@ -79,12 +88,17 @@ mod tests {
         fn now(&self) -> Instant {
             self.zero + Duration::from_nanos(7 * self.copies.get())
         }
+
+        /// The thread loses its processor in each sixth copy.
+        fn preemptions(&self) -> u64 {
+            self.copies.get() / 6
+        }
     }
 
     fn copied(
         budget_ns: u64,
         copy: impl Fn(&[Vec<u8>], &mut [Vec<u8>]),
-    ) -> Result<(Vec<f64>, u64), BenchError> {
+    ) -> Result<(SenderTimes, u64), BenchError> {
         let window = Window::new(&"NC".parse().expect("a scenario"), 4, 100, 1);
         let clock = Counted {
             zero: Instant::now(),
@@ -103,15 +117,16 @@ mod tests {
 
     #[test]
     fn every_copy_is_measured_apart_within_the_limits() {
-        let checked = 4 * WARM_UP as u64;
-        assert_eq!(
-            copied(1_000_000, copy_all).expect("a copy"),
-            (vec![7.0; 30], checked)
-        );
-        assert_eq!(
-            copied(0, copy_all).expect("a copy"),
-            (vec![7.0; 10], checked)
-        );
+        for (budget_ns, copies) in [(1_000_000, 30), (0, 10)] {
+            let (times, checked) = copied(budget_ns, copy_all).expect("a copy");
+            assert_eq!(
+                (times.window, checked),
+                (vec![7.0; copies], 4 * WARM_UP as u64)
+            );
+            // Twenty copies of the warm-up come before the measured ones.
+            let sixth = |copy: usize| (WARM_UP + copy + 1).is_multiple_of(6);
+            assert_eq!(times.preempted, (0..copies).map(sixth).collect::<Vec<_>>());
+        }
     }
 
     #[test]

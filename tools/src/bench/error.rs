@@ -45,6 +45,8 @@ pub enum BenchError {
     Ucx(#[from] UcxError),
     #[error("cannot start a thread")]
     Thread(#[from] io::Error),
+    #[error("one thread has both ends, and the queue between them does not hold a window")]
+    QueueFull,
     #[error("a thread of the measurement panicked")]
     Panic,
     #[error("no window was measured")]

@@ -115,6 +115,11 @@ impl Processors {
             .is_some_and(|&cpu| processors::pin_to(cpu).is_ok())
     }
 
+    /// Whether each of so many threads can have its own processor.
+    pub(super) fn have_room_for(&self, threads: usize) -> bool {
+        threads <= self.allowed.len()
+    }
+
     pub(super) fn pair(&self) -> Option<(usize, usize)> {
         Some((*self.allowed.get(1)?, *self.allowed.first()?))
     }
@@ -164,15 +169,66 @@ impl Processors {
     }
 }
 
+/// Share of a processor's time above which nobody else uses it.
+const FREE: f64 = 0.9;
+const PROBE: Duration = Duration::from_millis(20);
+
+/// How many of the two measuring processors are free: threads spin on both and compare the time
+/// that they got with the time that passed.
+pub fn free_processors() -> usize {
+    let processors = Processors::allowed();
+    let pinned = match processors.pair() {
+        Some(_) => vec![Processors::pin_receiver, Processors::pin_sender],
+        None => vec![Processors::pin_receiver as fn(&Processors) -> bool],
+    };
+    let share = |pin: fn(&Processors) -> bool| {
+        pin(&processors);
+        let (begin, before) = (Instant::now(), processor_time());
+        while begin.elapsed() < PROBE {
+            std::hint::spin_loop();
+        }
+        let used = processor_time()
+            .zip(before)
+            .map(|(now, before)| now - before);
+        used.is_none_or(|used| used.as_secs_f64() >= FREE * begin.elapsed().as_secs_f64())
+    };
+    std::thread::scope(|scope| {
+        let probes: Vec<_> = pinned
+            .into_iter()
+            .map(|pin| scope.spawn(move || share(pin)))
+            .collect();
+        let free = probes.into_iter().filter_map(|probe| probe.join().ok());
+        free.filter(|free| *free).count()
+    })
+}
+
+/// The processor time of the calling thread; `None` where the system does not tell.
+fn processor_time() -> Option<Duration> {
+    #[cfg(unix)]
+    {
+        let now = nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID.now().ok()?;
+        Some(Duration::from(now))
+    }
+    #[cfg(not(unix))]
+    None
+}
+
 /// Maximum rounds of the ping-pong, and rounds between two clock readings.
 const TRIPS: u64 = 20_000;
 const TRIPS_AT_ONCE: u64 = 250;
 const TRIPS_FIRST: usize = 4;
 
-/// Cache-line round trip between two processors in nanoseconds: the median of short runs. It shows
-/// how near they are. Ends after `budget`, since trips on a single processor take long. `None` if a
-/// thread could not be started.
-pub(super) fn hand_over_ns(processors: &Processors, budget: Duration) -> Option<f64> {
+/// Cache-line round trips between two processors in nanoseconds, by short runs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct RoundTrip {
+    /// The time of the fastest run, which shows how near the processors are.
+    pub(super) fastest_ns: f64,
+    pub(super) median_ns: f64,
+}
+
+/// Measures the round trip between two processors. Ends after `budget`, since trips on a single
+/// processor take long. `None` if a thread could not be started.
+pub(super) fn round_trip(processors: &Processors, budget: Duration) -> Option<RoundTrip> {
     let (ping, pong) = (SharedWord::default(), SharedWord::default());
     std::thread::scope(|scope| {
         let echo = || {
@@ -203,7 +259,10 @@ pub(super) fn hand_over_ns(processors: &Processors, budget: Duration) -> Option<
                 times.push(start.elapsed().as_nanos() as f64 / f64::from(made));
                 at_once = TRIPS_AT_ONCE as usize;
             }
-            Summary::of(&times).map(|summary| summary.median)
+            Summary::of(&times).map(|summary| RoundTrip {
+                fastest_ns: summary.min,
+                median_ns: summary.median,
+            })
         };
         let pinging = std::thread::Builder::new().spawn_scoped(scope, pinger);
         if pinging.is_err() {
@@ -251,9 +310,10 @@ mod tests {
     }
 
     #[test]
-    fn a_hand_over_takes_time() {
+    fn a_round_trip_takes_time() {
         let budget = Duration::from_millis(20);
-        assert!(hand_over_ns(&Processors::allowed(), budget) > Some(0.0));
+        let trip = round_trip(&Processors::allowed(), budget).expect("a thread");
+        assert!(0.0 < trip.fastest_ns && trip.fastest_ns <= trip.median_ns);
     }
 
     #[test]

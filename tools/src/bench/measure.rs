@@ -5,6 +5,7 @@ use std::time::Duration;
 use dpa_model::{Barrier, Domains, Drain, FastPath, INLINE_BYTES, Nic, NicConfig, Sender};
 
 use super::baseline::{NoMatching, Sequential};
+use super::by_turns::by_turns;
 use super::endpoint_receiver::EndpointReceiver;
 use super::error::{BenchError, SIZE_MAX, WINDOW_BYTES_MAX};
 use super::latency::Latencies;
@@ -17,8 +18,10 @@ use super::scenario::WINDOW_MAX;
 use super::signal::Signals;
 use super::stats::Summary;
 use super::ucx::{Ucx, UcxError};
+use super::undisturbed::{Sieve, Windows};
 use super::window::{
-    Limits, Receiver, ReceiverTimes, SystemClock, first_standing, receive, send, send_along, slots,
+    Limits, Receiver, ReceiverTimes, SenderTimes, SystemClock, first_standing, receive, send,
+    send_along, slots,
 };
 use dpamatch::engine::{BIN_COUNT_MAX, BinCount, BinEngine, Engine, ListEngine};
 use dpamatch::registry::EngineOptions;
@@ -101,12 +104,18 @@ pub struct Settings {
     pub ucx: Option<Ucx>,
     /// Whether to check the placement of the processors before and after each measurement.
     pub look: bool,
+    /// One thread sends, matches and completes by turns.
+    pub one_thread: bool,
+    /// Count also the windows in which other programs had a processor.
+    pub keep_disturbed: bool,
 }
 
 #[derive(Clone, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Sample {
-    /// Time of a window in nanoseconds.
+    /// Time of a window that counts, in nanoseconds.
     pub time_ns: Summary,
+    /// How many windows count, and why the others do not.
+    pub windows: Windows,
     /// Median time to post a receive in nanoseconds: the host's side and, inline, its entry into
     /// the posted queue unless it is late.
     pub post_ns: f64,
@@ -125,7 +134,7 @@ pub struct Sample {
     /// Compares and hops per message in a sequential engine's searches, warm-up included; `None`
     /// for another receiver.
     pub steps_per_message: Option<f64>,
-    /// The latencies, if each window is one message.
+    /// The latencies, if each window is one message: of all windows but the preempted ones.
     #[serde(skip)]
     pub latencies: Option<Latencies>,
 }
@@ -186,6 +195,13 @@ impl Settings {
             config.options.domains = Domains::Paper;
         }
         config.regions = config.regions.max(*window);
+        if self.one_thread {
+            // Nobody takes messages from the queue while the thread sends, and the receiver gives
+            // places back in groups.
+            let room = 2 * (window + 1);
+            config.completion_queue = config.completion_queue.max(room.next_power_of_two());
+            config.bounce_buffers = config.bounce_buffers.max(room);
+        }
         config.options.fast_path = match (scenario.fast_path, config.options.fast_path) {
             (Some(FastPath::Off), _) => FastPath::Off,
             (Some(on), FastPath::Off) => on,
@@ -200,6 +216,17 @@ impl Settings {
         } else {
             self.repetitions
         }
+    }
+
+    /// The windows that count: those in which both ends kept their processors. If threads must share
+    /// processors they take them from each other, which is a part of what is measured.
+    fn sieve(&self, sent: &SenderTimes, received: &ReceiverTimes, exclusive: bool) -> Sieve {
+        if self.keep_disturbed || !exclusive {
+            return Sieve::all(sent.window.len());
+        }
+        let other_end = received.preempted.iter().chain(std::iter::repeat(&false));
+        let ends = sent.preempted.iter().zip(other_end);
+        Sieve::new(&sent.window, ends.map(|(one, other)| *one || *other))
     }
 
     fn limits(&self, window: &Window) -> Limits {
@@ -237,7 +264,8 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
             checked,
             ..ReceiverTimes::default()
         };
-        return sample(&times, &received, &window, pinned);
+        let sieve = settings.sieve(&times, &received, true);
+        return sample(&times, &received, &window, sieve, pinned);
     }
     let config = settings.config(point);
     if point.peer == Peer::Endpoint {
@@ -256,6 +284,7 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
         settings,
         sender,
         processors: Processors::allowed(),
+        threads: window.senders + 1,
     };
     let slots = slots(&window);
     match point.peer {
@@ -273,6 +302,11 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
                 &run.processors,
             )?;
             let monitor = receiver.monitor();
+            let workers = if options.threads { config.workers } else { 0 };
+            let run = Run {
+                threads: run.threads + workers,
+                ..run
+            };
             let (sample, _) = run.pair(receiver)?;
             let paths = Some(Paths::of(&monitor.counts()));
             Ok(Sample {
@@ -327,6 +361,7 @@ fn through_endpoint(
         settings,
         sender,
         processors: Processors::allowed(),
+        threads: window.senders + 1 + if options.threads { config.workers } else { 0 },
     };
     let monitor = receiver.monitor();
     let (sample, _) = run.pair_with(receiver, senders)?;
@@ -344,6 +379,8 @@ struct Run<'a, W> {
     settings: &'a Settings,
     sender: W,
     processors: Processors,
+    /// Threads that spin: the senders, the receiver, and the NIC's.
+    threads: usize,
 }
 
 impl Run<'_, Sender> {
@@ -383,8 +420,16 @@ impl<W: Wire> Run<'_, W> {
             settings,
             sender,
             processors,
+            threads,
         } = self;
         let limits = settings.limits(window);
+        if settings.one_thread {
+            let outboxes = (0..)
+                .zip(std::iter::once(sender).chain(others))
+                .map(|(number, sender)| Outbox::new(sender, window, number).alone())
+                .collect();
+            return one_thread(receiver, outboxes, window, settings, &processors);
+        }
         let signals: Signals = Signals::default();
         let (times, (received, receiver), pinned) = std::thread::scope(|scope| {
             let (processors, signals) = (&processors, &signals);
@@ -426,29 +471,57 @@ impl<W: Wire> Run<'_, W> {
             let (times, sender_pinned) = sending?.join().map_err(|_| BenchError::Panic)?;
             Ok::<_, BenchError>((times, received?, receiver_pinned && sender_pinned))
         })?;
-        Ok((sample(&times, &received, window, pinned)?, receiver))
+        let sieve = settings.sieve(&times, &received, processors.have_room_for(threads));
+        Ok((sample(&times, &received, window, sieve, pinned)?, receiver))
     }
 }
 
+/// Runs both ends on one pinned thread.
+fn one_thread<W: Wire, R: Receiver + Send>(
+    mut receiver: R,
+    mut outboxes: Vec<Outbox<W>>,
+    window: &Window,
+    settings: &Settings,
+    processors: &Processors,
+) -> Result<(Sample, R), BenchError> {
+    let limits = settings.limits(window);
+    std::thread::scope(|scope| {
+        let both = std::thread::Builder::new()
+            .name("both ends".into())
+            .spawn_scoped(scope, move || {
+                let pinned = processors.pin_receiver();
+                let turns = by_turns(&mut outboxes, &mut receiver, window, limits, &SystemClock)?;
+                let sieve = settings.sieve(&turns.sender, &turns.receiver, true);
+                let sample = sample(&turns.sender, &turns.receiver, window, sieve, pinned)?;
+                Ok((sample, receiver))
+            })?;
+        both.join().map_err(|_| BenchError::Panic)?
+    })
+}
+
 fn sample(
-    times: &[f64],
+    times: &SenderTimes,
     received: &ReceiverTimes,
     window: &Window,
+    sieve: Sieve,
     pinned: bool,
 ) -> Result<Sample, BenchError> {
     let share = |times: &[f64], count: usize| {
-        Summary::of(times).map_or(0.0, |summary| summary.median / count as f64)
+        Summary::of(&sieve.kept(times)).map_or(0.0, |summary| summary.median / count as f64)
     };
     let each = |times: &[f64]| share(times, window.receives.len());
     let admit_ns = each(&received.settle);
+    let kept = sieve.kept(&times.window);
     Ok(Sample {
-        time_ns: Summary::of(times).ok_or(BenchError::Nothing)?,
+        time_ns: Summary::of(&kept).ok_or(BenchError::Nothing)?,
+        windows: sieve.windows,
         post_ns: each(&received.post) + admit_ns,
         admit_ns,
         receive_ns: share(&received.unexpected, window.late().len()),
         checked: received.checked,
         pinned,
-        latencies: (window.messages.len() == 1).then(|| Latencies::of(times)),
+        latencies: (window.messages.len() == 1)
+            .then(|| Latencies::of(&sieve.not_preempted(&times.window))),
         ..Sample::default()
     })
 }

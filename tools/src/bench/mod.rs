@@ -6,6 +6,7 @@
 //! [`Report`] holds the results of several points over several rounds, and their ratios.
 
 mod baseline;
+mod by_turns;
 mod copy;
 mod endpoint_receiver;
 mod error;
@@ -25,19 +26,21 @@ mod scenario;
 mod signal;
 mod stats;
 mod ucx;
+mod undisturbed;
 mod window;
 
 pub use error::BenchError;
 pub use latency::{ClockQuality, Latencies, PERCENTILES};
-pub use machine::Machine;
+pub use machine::{Machine, free_processors};
 pub use measure::{Grow, Sample, Settings, Sizes, measure};
 pub use nic_receiver::Paths;
 pub use placement::{Distance, Placement};
 pub use point::{Matching, Peer, Point};
-pub use recorded::{Recorded, RecordedRow};
-pub use report::{Placed, PointError, Report, Row};
+pub use recorded::{LeftOut, Recorded, RecordedRow};
+pub use report::{Disturbance, PointError, Report, Row, Shown};
 pub use scaling::{Scaled, Scaling, ScalingRow, ShareRow};
 pub use scenario::{Posting, Scenario, UnknownScenario, WINDOW_MAX};
 pub use stats::{CALIBRATION, Summary, calibrated_rate, window_rate};
 pub use ucx::{Ucx, UcxError, VARIABLE as UCX_VARIABLE};
+pub use undisturbed::Windows;
 pub use window::WARM_UP;

@@ -77,10 +77,15 @@ impl Wire for CommSender {
 /// Takes the envelope by reference: by value, the waiting call would spill it to memory for each
 /// message.
 #[inline(always)]
-fn send_eager(sender: &mut impl Wire, envelope: &Envelope, bytes: &[u8]) -> Result<(), Gone> {
+fn send_eager(
+    sender: &mut impl Wire,
+    envelope: &Envelope,
+    bytes: &[u8],
+    alone: bool,
+) -> Result<(), Gone> {
     match sender.try_send(*envelope, bytes) {
         Ok(()) => Ok(()),
-        Err(SendError::ReceiverNotReady) => send_when_ready(sender, envelope, bytes),
+        Err(SendError::ReceiverNotReady) if !alone => send_when_ready(sender, envelope, bytes),
         Err(_) => Err(Gone),
     }
 }
@@ -99,12 +104,17 @@ fn send_when_ready(sender: &mut impl Wire, envelope: &Envelope, bytes: &[u8]) ->
     }
 }
 
-fn lend<W: Wire>(sender: &mut W, envelope: Envelope, mut buffer: Vec<u8>) -> Result<W::Lent, Gone> {
+fn lend<W: Wire>(
+    sender: &mut W,
+    envelope: Envelope,
+    mut buffer: Vec<u8>,
+    alone: bool,
+) -> Result<W::Lent, Gone> {
     let mut spin = Spin::new();
     loop {
         match sender.try_lend(envelope, buffer) {
             Ok(lent) => return Ok(lent),
-            Err((SendError::ReceiverNotReady, back)) => buffer = back,
+            Err((SendError::ReceiverNotReady, back)) if !alone => buffer = back,
             Err(_) => return Err(Gone),
         }
         spin.pause();
@@ -117,6 +127,8 @@ pub(super) struct Outbox<W: Wire> {
     payloads: Payloads<W::Lent>,
     done: Envelope,
     size: usize,
+    /// The receiver runs on the same thread, so there is nobody to wait for.
+    alone: bool,
 }
 
 enum Payloads<Lent> {
@@ -161,6 +173,15 @@ impl<W: Wire> Outbox<W> {
             payloads,
             done: window.done,
             size: window.size,
+            alone: false,
+        }
+    }
+
+    /// For a thread that has both ends: a full queue is an error.
+    pub(super) fn alone(self) -> Self {
+        Self {
+            alone: true,
+            ..self
         }
     }
 }
@@ -173,18 +194,19 @@ impl<W: Wire> Outgoing for Outbox<W> {
             envelopes,
             payloads,
             size,
+            alone,
             ..
         } = self;
         match payloads {
             Payloads::Eager { bytes, stride } => {
                 let (stride, size) = (*stride, *size);
                 for (envelope, payload) in envelopes.iter().zip(bytes.chunks_exact(stride)) {
-                    send_eager(sender, envelope, &payload[..size])?;
+                    send_eager(sender, envelope, &payload[..size], *alone)?;
                 }
             }
             Payloads::Rendezvous { buffers, requests } => {
                 for (envelope, buffer) in envelopes.iter().zip(buffers.iter_mut()) {
-                    requests.push(lend(sender, *envelope, std::mem::take(buffer))?);
+                    requests.push(lend(sender, *envelope, std::mem::take(buffer), *alone)?);
                 }
             }
         }
@@ -193,7 +215,7 @@ impl<W: Wire> Outgoing for Outbox<W> {
 
     #[inline]
     fn send_done(&mut self) -> Result<(), Gone> {
-        send_eager(&mut self.sender, &self.done, &[])
+        send_eager(&mut self.sender, &self.done, &[], self.alone)
     }
 
     fn take_back(&mut self) -> Result<(), Gone> {

@@ -7,7 +7,7 @@ use std::fmt;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use super::machine::{Processors, hand_over_ns};
+use super::machine::{Processors, RoundTrip, round_trip};
 
 /// The distance of two processors, by the cache-line round trip.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
@@ -17,18 +17,29 @@ pub enum Distance {
     Siblings,
     /// Cores that share a cache: up to 170 ns.
     Near,
+    /// Up to 2 us, and stable.
     Far,
 }
 
 /// Maximum round trip of siblings, and of near processors, in nanoseconds.
 const LONGEST_NS: [f64; 2] = [60.0, 170.0];
+/// Maximum round trip of two processors that nobody else uses, in nanoseconds.
+const DISTURBED_NS: f64 = 2_000.0;
+/// Factor between the median and the fastest run of trips above which the distance is no distance.
+const UNSTABLE: f64 = 2.0;
 
 impl Distance {
-    fn of(hand_over_ns: f64) -> Self {
+    /// `None` if a longer wait than any distance shows that another program had a processor.
+    fn measured(trip: RoundTrip) -> Option<Self> {
+        let RoundTrip {
+            fastest_ns,
+            median_ns,
+        } = trip;
         match () {
-            () if hand_over_ns < LONGEST_NS[0] => Self::Siblings,
-            () if hand_over_ns <= LONGEST_NS[1] => Self::Near,
-            () => Self::Far,
+            () if fastest_ns < LONGEST_NS[0] => Some(Self::Siblings),
+            () if fastest_ns <= LONGEST_NS[1] => Some(Self::Near),
+            () if fastest_ns > DISTURBED_NS || median_ns > UNSTABLE * fastest_ns => None,
+            () => Some(Self::Far),
         }
     }
 }
@@ -53,8 +64,7 @@ impl fmt::Display for Placement {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Look {
-    /// Cache-line round trip in nanoseconds.
-    pub(super) hand_over_ns: f64,
+    pub(super) trip: RoundTrip,
     /// Time of equal work on each processor in nanoseconds.
     pub(super) work_ns: [f64; 2],
 }
@@ -67,7 +77,7 @@ impl Look {
     /// Observes for a millisecond. `None` without two processors or if a thread cannot be started.
     pub(super) fn take(processors: &Processors) -> Option<Self> {
         processors.pair()?;
-        let hand_over_ns = hand_over_ns(processors, Duration::from_millis(1))?;
+        let trip = round_trip(processors, Duration::from_millis(1))?;
         // One after the other: siblings would slow each other.
         let on = |pin: fn(&Processors) -> bool| {
             std::thread::scope(|scope| {
@@ -79,18 +89,20 @@ impl Look {
             })
         };
         let work_ns = [on(Processors::pin_receiver)?, on(Processors::pin_sender)?];
-        Some(Self {
-            hand_over_ns,
-            work_ns,
-        })
+        Some(Self { trip, work_ns })
     }
 
-    fn placement(&self, fastest_ns: f64) -> Placement {
+    /// Whether another program had one of the processors.
+    pub(super) fn is_disturbed(&self) -> bool {
+        Distance::measured(self.trip).is_none()
+    }
+
+    fn placement(&self, fastest_ns: f64) -> Option<Placement> {
         let slowed = self.work_ns.iter().any(|&ns| ns > SLOWED * fastest_ns);
-        Placement {
-            distance: Distance::of(self.hand_over_ns),
+        Some(Placement {
+            distance: Distance::measured(self.trip)?,
             slowed,
-        }
+        })
     }
 }
 
@@ -118,14 +130,15 @@ fn work() -> f64 {
     times[times.len() / 2]
 }
 
-/// The placement of each measurement between two observations: `None` if it changed or is unknown.
+/// The placement of each measurement between two observations: `None` if it changed, is unknown, or
+/// another program had a processor.
 pub(super) fn placements(looks: &[Option<Look>]) -> Vec<Option<Placement>> {
     let fastest_ns = looks
         .iter()
         .flatten()
         .flat_map(|look| look.work_ns)
         .fold(f64::INFINITY, f64::min);
-    let of = |look: &Option<Look>| look.map(|look| look.placement(fastest_ns));
+    let of = |look: &Option<Look>| look.and_then(|look| look.placement(fastest_ns));
     let same = |pair: &[Option<Look>]| of(&pair[0]).filter(|&before| of(&pair[1]) == Some(before));
     looks.windows(2).map(same).collect()
 }
@@ -135,10 +148,11 @@ mod tests {
     use super::*;
 
     fn look(hand_over_ns: f64, work_ns: [f64; 2]) -> Option<Look> {
-        Some(Look {
-            hand_over_ns,
-            work_ns,
-        })
+        let trip = RoundTrip {
+            fastest_ns: hand_over_ns,
+            median_ns: 1.9 * hand_over_ns,
+        };
+        Some(Look { trip, work_ns })
     }
 
     #[test]
@@ -173,15 +187,25 @@ mod tests {
 
     #[test]
     fn distances_end_where_they_say() {
-        let distances = [59.9, 60.0, 170.0, 170.1].map(Distance::of);
+        let measured = |fastest_ns, median_ns| {
+            Distance::measured(RoundTrip {
+                fastest_ns,
+                median_ns,
+            })
+        };
+        let distances = [59.9, 60.0, 170.0, 170.1, 2000.0, 2000.1].map(|ns| measured(ns, ns));
+        use Distance::{Far, Near, Siblings};
+        let expected = [Siblings, Near, Near, Far, Far].map(Some);
+        assert_eq!(distances[..5], expected);
         assert_eq!(
-            distances,
-            [
-                Distance::Siblings,
-                Distance::Near,
-                Distance::Near,
-                Distance::Far
-            ]
+            distances[5], None,
+            "no two processors are that far from each other"
+        );
+        // A fast run is true whatever the others took; a slow one has to be the rule.
+        assert_eq!(measured(100.0, 3e6), Some(Near));
+        assert_eq!(
+            [measured(300.0, 600.0), measured(300.0, 600.1)],
+            [Some(Far), None]
         );
         let far = Placement {
             distance: Distance::Far,
@@ -195,7 +219,7 @@ mod tests {
         let processors = Processors::allowed();
         let look = Look::take(&processors);
         assert_eq!(look.is_some(), processors.pair().is_some());
-        assert!(look.is_none_or(|look| look.hand_over_ns > 0.0 && look.work_ns[0] > 0.0));
+        assert!(look.is_none_or(|look| look.trip.fastest_ns > 0.0 && look.work_ns[0] > 0.0));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 processors.pin_receiver();

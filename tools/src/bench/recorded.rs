@@ -24,17 +24,32 @@ pub struct Recorded {
     operations: Vec<Operation>,
     comms: u32,
     messages: u64,
+    left_out: LeftOut,
+}
+
+/// Events that a sequence for measurements does not hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct LeftOut {
+    /// Their messages stay unexpected.
+    pub matched_probes: u64,
+    /// Cancels of receives that were never posted, or are not posted yet.
+    pub cancels: u64,
+    /// Messages whose recorded length is another.
+    pub lengths: u64,
 }
 
 impl Recorded {
     /// Converts an event stream. Messages have `size` bytes, and receives room for `size` bytes.
-    /// Matched probes are left out.
+    /// Matched probes and cancels without a receive are [left out](Self::left_out).
     pub fn new(events: impl Iterator<Item = Event>, size: usize) -> Self {
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         let (mut comms, mut posts) = (HashMap::new(), HashMap::new());
         let mut operations = Vec::new();
         let mut messages = 0;
+        let mut left_out = LeftOut::default();
         for event in events {
+            let is_other = |length| length != u64::from(size);
+            left_out.lengths += u64::from(event.length().is_some_and(is_other));
             let mut operation = event.operation(size, size);
             if let Some(comm) = operation.comm_mut() {
                 let next = CommId(comms.len() as u32);
@@ -52,9 +67,15 @@ impl Recorded {
                 }
                 Operation::Cancel { recv } => match posts.get(recv) {
                     Some(&number) => *recv = number,
-                    None => continue,
+                    None => {
+                        left_out.cancels += 1;
+                        continue;
+                    }
                 },
-                Operation::Probe { take: true, .. } => continue,
+                Operation::Probe { take: true, .. } => {
+                    left_out.matched_probes += 1;
+                    continue;
+                }
                 _ => {}
             }
             operations.push(operation);
@@ -63,7 +84,12 @@ impl Recorded {
             operations,
             comms: comms.len() as u32,
             messages,
+            left_out,
         }
+    }
+
+    pub fn left_out(&self) -> LeftOut {
+        self.left_out
     }
 
     pub fn messages(&self) -> u64 {
@@ -225,10 +251,16 @@ mod tests {
     #[test]
     fn a_sequence_keeps_what_can_be_fed_again() {
         let text = "post,7,40,0,1\npost,9,30,*,1\ncancel,8\ncancel,9\nmprobe,1,30,*,*\n\
-                    probe,2,30,*,*\narrive,5,40,0,1\n";
+                    probe,2,30,*,*\narrive,5,40,0,1,bytes=9\n";
         let events = dpamatch::stream::Reader::new(text.as_bytes());
         let recorded = Recorded::new(events.map(|event| event.expect("a good line")), 8);
         assert_eq!((recorded.events(), recorded.messages()), (5, 1));
+        let left_out = LeftOut {
+            matched_probes: 1,
+            cancels: 1,
+            lengths: 1,
+        };
+        assert_eq!(recorded.left_out(), left_out);
         let (first, second) = (CommId(0), CommId(1));
         let operations = recorded.operations.as_slice();
         assert!(

@@ -7,6 +7,7 @@ use super::measure::{Sample, Settings, measure};
 use super::placement::{Look, Placement, placements};
 use super::point::{Peer, Point};
 use super::stats::{CALIBRATION, Summary, calibrated_rate, window_rate};
+use super::undisturbed::Windows;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
@@ -14,14 +15,32 @@ pub struct Row {
     pub point: Point,
     /// Whether the rate is calibrated from two windows (O40).
     pub calibrated: bool,
-    /// Messages per second in each round; `None` where the calibration had no result.
+    /// Messages per second in each round; `None` where the calibration had no result or other
+    /// programs disturbed the measurement.
     pub rates: Vec<Option<f64>>,
     pub samples: Vec<Sample>,
     /// The placement in each round; `None` if it changed or is unknown.
     pub placements: Vec<Option<Placement>>,
+    /// Whether other programs disturbed the round: its sample counts for nothing.
+    pub disturbed: Vec<bool>,
 }
 
 impl Row {
+    fn new(point: &Point) -> Self {
+        Self {
+            point: point.clone(),
+            calibrated: false,
+            rates: Vec::new(),
+            samples: Vec::new(),
+            placements: Vec::new(),
+            disturbed: Vec::new(),
+        }
+    }
+
+    fn is_disturbed(&self, round: usize) -> bool {
+        self.disturbed.get(round) == Some(&true)
+    }
+
     /// Median and extremes of the rounds' rates in messages per second. A round's rate comes from
     /// its median time.
     pub fn rate(&self) -> Option<Summary> {
@@ -37,8 +56,12 @@ impl Row {
         Summary::of(&ratios).map(|summary| summary.median)
     }
 
-    fn only(&self, placement: Option<Placement>) -> Self {
-        let here = |round: usize| self.placements.get(round) == Some(&placement);
+    /// The undisturbed rounds that `is_wanted` chooses by their placement.
+    fn only(&self, is_wanted: impl Fn(Option<Placement>) -> bool) -> Self {
+        let here = |round: usize| {
+            let placement = self.placements.get(round).copied().flatten();
+            !self.is_disturbed(round) && is_wanted(placement)
+        };
         let rates = self.rates.iter().enumerate();
         let samples = self.samples.iter().enumerate();
         Self {
@@ -85,37 +108,43 @@ pub struct Report {
     pub hand_over_ns: Vec<f64>,
 }
 
-/// The part of a report that belongs to one placement.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Placed {
-    /// The placement; `None` if it changed or is unknown.
+/// The part of a report that is shown: the undisturbed measurements of one placement, or of all.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Shown {
+    /// The placement; `None` if it is unknown, changed during every measurement, or does not count.
     pub placement: Option<Placement>,
     /// Number of measurements, without calibrated rows.
     pub measurements: usize,
-    /// The rounds in this placement; rows without any are left out.
+    /// Measurements that were left out because the processors had another distance.
+    pub elsewhere: usize,
+    /// Measurements that were left out because the processors moved during them.
+    pub moved: usize,
+    /// Rows without a rate are left out.
     pub report: Report,
 }
 
+/// What other programs cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct Disturbance {
+    pub windows: Windows,
+    pub measurements: usize,
+    /// Measurements with too few windows left, or during which the processors' distance could not
+    /// be seen.
+    pub disturbed_measurements: usize,
+}
+
 impl Report {
-    /// Measures every point in each round, so that a disturbance affects all points alike. Calls
-    /// `progress` before each point. If `progress` returns `false`, the measured rounds are the
-    /// result.
+    /// Measures every point in each round, so that a disturbance affects all points alike. Adds at
+    /// most as many rounds again while other programs disturb half of the rounds of any point.
+    /// Calls `progress` before each point. If `progress` returns `false`, the measured rounds are
+    /// the result.
     pub fn run(
         points: &[Point],
         rounds: usize,
         settings: &Settings,
         mut progress: impl FnMut(&Point) -> bool,
     ) -> Result<Self, PointError> {
-        let mut rows: Vec<Row> = points
-            .iter()
-            .map(|point| Row {
-                point: point.clone(),
-                calibrated: false,
-                rates: Vec::new(),
-                samples: Vec::new(),
-                placements: Vec::new(),
-            })
-            .collect();
+        let mut rows: Vec<Row> = points.iter().map(Row::new).collect();
         let processors = Processors::allowed();
         let look = || {
             if settings.look {
@@ -124,8 +153,12 @@ impl Report {
                 None
             }
         };
+        let is_disturbed = |look: &Option<Look>| look.is_some_and(|look| look.is_disturbed());
         let mut looks = vec![look()];
-        'rounds: for _ in 0..rounds {
+        'rounds: for round in 0..2 * rounds {
+            if round >= rounds && enough_rounds(&rows, rounds) {
+                break;
+            }
             for row in &mut rows {
                 if !progress(&row.point) {
                     break 'rounds;
@@ -134,10 +167,15 @@ impl Report {
                     point: row.point.to_string(),
                     source,
                 })?;
-                looks.push(look());
-                row.rates
-                    .push(Some(window_rate(row.point.window, sample.time_ns.median)));
+                let before = looks.last().is_some_and(is_disturbed);
+                let after = look();
+                let disturbed = !settings.keep_disturbed
+                    && (sample.windows.are_too_few() || before || is_disturbed(&after));
+                looks.push(after);
+                let rate = window_rate(row.point.window, sample.time_ns.median);
+                row.rates.push((!disturbed).then_some(rate));
                 row.samples.push(sample);
+                row.disturbed.push(disturbed);
             }
         }
         for (number, placement) in placements(&looks).into_iter().enumerate() {
@@ -148,7 +186,7 @@ impl Report {
         let hand_over_ns = looks
             .iter()
             .flatten()
-            .map(|look| look.hand_over_ns)
+            .map(|look| look.trip.fastest_ns)
             .collect();
         Ok(Self {
             hand_over_ns,
@@ -156,32 +194,66 @@ impl Report {
         })
     }
 
-    /// Splits the report by placement, largest part first. Measurements without a single placement
-    /// come last.
-    pub fn by_placement(&self) -> Vec<Placed> {
-        let measured = || self.rows.iter().filter(|row| !row.calibrated);
-        let all = measured().flat_map(|row| row.placements.iter());
-        let mut counts = std::collections::BTreeMap::<Option<Placement>, usize>::new();
-        all.for_each(|placement| *counts.entry(*placement).or_default() += 1);
-        let mut placed: Vec<Placed> = counts
-            .into_iter()
-            .map(|(placement, measurements)| {
-                let rows = self.rows.iter().map(|row| row.only(placement));
-                let rows = rows.filter(|row| row.rate().is_some()).collect();
-                let report = Self {
-                    rows,
-                    hand_over_ns: self.hand_over_ns.clone(),
-                };
-                Placed {
-                    placement,
-                    measurements,
-                    report,
+    /// The measurements in the placement that most measurements have: rates of different placements
+    /// are not compared.
+    pub fn in_one_placement(&self) -> Shown {
+        let mut counts = std::collections::BTreeMap::<Placement, usize>::new();
+        let mut moved = 0;
+        for row in self.measured_rows() {
+            for (round, placement) in row.placements.iter().enumerate() {
+                match placement {
+                    _ if row.is_disturbed(round) => {}
+                    Some(placement) => *counts.entry(*placement).or_default() += 1,
+                    None => moved += 1,
                 }
-            })
-            .collect();
-        let order = |it: &Placed| (it.placement.is_none(), std::cmp::Reverse(it.measurements));
-        placed.sort_by_key(order);
-        placed
+            }
+        }
+        let all: usize = counts.values().sum();
+        let largest = counts.into_iter().max_by_key(|&(_, count)| count);
+        let (placement, measurements) = match largest {
+            Some((placement, count)) => (Some(placement), count),
+            None => (None, moved),
+        };
+        Shown {
+            placement,
+            measurements,
+            elsewhere: all.saturating_sub(measurements),
+            moved: if placement.is_some() { moved } else { 0 },
+            report: self.only(|it| it == placement),
+        }
+    }
+
+    /// The measurements in all placements.
+    pub fn in_any_placement(&self) -> Shown {
+        let rows = self.measured_rows();
+        let undisturbed = rows.flat_map(|row| &row.disturbed).filter(|it| !**it);
+        Shown {
+            measurements: undisturbed.count(),
+            report: self.only(|_| true),
+            ..Shown::default()
+        }
+    }
+
+    fn only(&self, is_wanted: impl Fn(Option<Placement>) -> bool) -> Self {
+        let rows = self.rows.iter().map(|row| row.only(&is_wanted));
+        Self {
+            rows: rows.filter(|row| row.rate().is_some()).collect(),
+            hand_over_ns: self.hand_over_ns.clone(),
+        }
+    }
+
+    fn measured_rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| !row.calibrated)
+    }
+
+    pub fn disturbance(&self) -> Disturbance {
+        let samples = self.measured_rows().flat_map(|row| &row.samples);
+        let rounds = || self.measured_rows().flat_map(|row| &row.disturbed);
+        Disturbance {
+            windows: samples.map(|sample| sample.windows).sum(),
+            measurements: rounds().count(),
+            disturbed_measurements: rounds().filter(|it| **it).count(),
+        }
     }
 
     fn calibrate(rows: Vec<Row>) -> Self {
@@ -201,12 +273,13 @@ impl Report {
                     calibrated_rate(short.time_ns.median, long.time_ns.median)
                 };
                 let both = short.placements.iter().zip(&row.placements);
+                let disturbed = short.disturbed.iter().zip(&row.disturbed);
                 all.push(Row {
-                    point: row.point.clone(),
                     calibrated: true,
                     rates: pairs.map(rate).collect(),
-                    samples: Vec::new(),
                     placements: both.map(|(a, b)| a.filter(|a| Some(*a) == *b)).collect(),
+                    disturbed: disturbed.map(|(a, b)| *a || *b).collect(),
+                    ..Row::new(&row.point)
                 });
             }
         }
@@ -252,6 +325,17 @@ impl Report {
     }
 }
 
+/// Whether every point has half of `rounds` undisturbed.
+fn enough_rounds(rows: &[Row], rounds: usize) -> bool {
+    let good = |row: &Row| {
+        row.disturbed
+            .iter()
+            .filter(|disturbed| !**disturbed)
+            .count()
+    };
+    rows.iter().all(|row| 2 * good(row) >= rounds)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::placement::Distance;
@@ -280,6 +364,7 @@ mod tests {
                 .collect(),
             samples: times.iter().map(sample).collect(),
             placements: vec![Some(NEAR); times.len()],
+            disturbed: vec![false; times.len()],
         }
     }
 
@@ -306,24 +391,84 @@ mod tests {
             rows: vec![fast, slow, alone],
             hand_over_ns: vec![97.0],
         };
-        let placed = report.by_placement();
-        let seen: Vec<_> = placed
-            .iter()
-            .map(|it| (it.placement, it.measurements))
-            .collect();
-        assert_eq!(seen, [(Some(NEAR), 6), (Some(SIBLINGS), 2), (None, 1)]);
-        let [near, siblings, moved] = &placed[..] else {
-            panic!("three parts")
-        };
-        assert_eq!(moved.report.rows[0].samples[0].time_ns.median, 50.0);
-        // The list was never measured near; no-matching never on siblings.
+        let near = report.in_one_placement();
+        let seen = (
+            near.placement,
+            near.measurements,
+            near.elsewhere,
+            near.moved,
+        );
+        assert_eq!(seen, (Some(NEAR), 6, 2, 1));
+        // The list was never measured near.
         assert_eq!(near.report.rows.len(), 2);
         let (fast, slow) = (&near.report.rows[0], &near.report.rows[1]);
         assert_eq!(fast.ratio_to(slow), Some(2.0));
         assert_eq!(fast.rate().map(|rate| rate.count), Some(2));
         assert_eq!((fast.samples.len(), slow.samples.len()), (2, 4));
-        assert_eq!(siblings.report.rows.len(), 2);
-        assert_eq!(siblings.report.rows[0].samples[0].time_ns.median, 10.0);
+        let all = report.in_any_placement();
+        assert_eq!(
+            (all.measurements, all.elsewhere, all.report.rows.len()),
+            (9, 0, 3)
+        );
+        assert_eq!(all.report.rows[0].rate().map(|rate| rate.count), Some(4));
+    }
+
+    #[test]
+    fn a_disturbed_round_counts_nowhere() {
+        let mut fast = row(Peer::Bins, 100, &[100.0, 10.0, 40.0]);
+        fast.disturbed[1] = true;
+        fast.placements[1] = None;
+        fast.samples[0].windows = Windows {
+            measured: 50,
+            preempted: 3,
+            slow: 4,
+        };
+        fast.samples[1].windows = Windows {
+            measured: 20,
+            preempted: 19,
+            slow: 0,
+        };
+        let mut lost = row(Peer::List, 100, &[7.0]);
+        lost.disturbed[0] = true;
+        let report = Report {
+            rows: vec![fast, lost],
+            hand_over_ns: Vec::new(),
+        };
+        for shown in [report.in_one_placement(), report.in_any_placement()] {
+            assert_eq!(
+                (shown.measurements, shown.moved, shown.elsewhere),
+                (2, 0, 0)
+            );
+            assert_eq!(shown.report.rows.len(), 1, "the list has no rate");
+            let times = shown.report.rows[0].samples.iter();
+            assert!(times.map(|sample| sample.time_ns.median).eq([100.0, 40.0]));
+            assert_eq!(shown.report.rows[0].rates[1], None);
+        }
+        let windows = Windows {
+            measured: 70,
+            preempted: 22,
+            slow: 4,
+        };
+        let expected = Disturbance {
+            windows,
+            measurements: 4,
+            disturbed_measurements: 2,
+        };
+        assert_eq!(report.disturbance(), expected);
+    }
+
+    #[test]
+    fn rounds_are_added_while_half_of_them_are_disturbed() {
+        let rows = |disturbed: &[bool]| {
+            [Row {
+                disturbed: disturbed.to_vec(),
+                ..row(Peer::Bins, 1, &[])
+            }]
+        };
+        assert!(enough_rounds(&rows(&[false, true]), 2));
+        assert!(!enough_rounds(&rows(&[true, true]), 2));
+        assert!(!enough_rounds(&rows(&[true, true, false]), 3));
+        assert!(enough_rounds(&rows(&[true, true, false, false]), 3));
     }
 
     #[test]
@@ -333,7 +478,7 @@ mod tests {
         short.placements = vec![Some(NEAR), Some(SIBLINGS), None];
         let report = Report::calibrate(vec![short, long]);
         assert_eq!(report.rows[2].placements, [Some(NEAR), None, None]);
-        let near = &report.by_placement()[0].report;
+        let near = report.in_one_placement().report;
         assert_eq!(near.rows[2].rates, [Some(50e6), None, None]);
     }
 
@@ -390,21 +535,27 @@ mod tests {
             true
         });
         let report = report.expect("both can be measured");
-        assert_eq!(told, [&points[..]; 3].concat());
+        // A disturbed machine gets up to three more.
+        let rounds = report.rows[0].samples.len();
+        assert!((3..=6).contains(&rounds), "{rounds} rounds");
+        assert_eq!(told, vec![&points[..]; rounds].concat());
         let two = Processors::allowed().pair().is_some();
-        assert_eq!(report.hand_over_ns.len(), if two { 7 } else { 0 });
+        let looks = if two { 2 * rounds + 1 } else { 0 };
+        assert_eq!(report.hand_over_ns.len(), looks);
         for (row, point) in report.rows.iter().zip(&points) {
             assert_eq!(
                 (&row.point, row.samples.len(), row.calibrated),
-                (point, 3, false)
+                (point, rounds, false)
             );
-            assert_eq!(row.placements.len(), 3);
-            for (rate, sample) in row.rates.iter().zip(&row.samples) {
-                assert_eq!(
-                    *rate,
-                    Some(window_rate(point.window, sample.time_ns.median))
-                );
-                assert_eq!(sample.time_ns.count, 2);
+            assert_eq!(
+                (row.placements.len(), row.disturbed.len()),
+                (rounds, rounds)
+            );
+            for (round, sample) in row.samples.iter().enumerate() {
+                let rate = window_rate(point.window, sample.time_ns.median);
+                let expected = (!row.disturbed[round]).then_some(rate);
+                assert_eq!(row.rates[round], expected);
+                assert_eq!(sample.windows.measured, 2);
             }
         }
         let wrong = [Point {

@@ -302,6 +302,7 @@ impl Member<'_> {
         for window in 0..self.table.windows {
             let done = self.window(window, &mut buffers, &mut requests);
             if done.is_err() {
+                // ordering: a flag that ends the others, and guards no other memory.
                 self.table.failed.store(true, Ordering::Relaxed);
             }
             done?;
@@ -323,7 +324,7 @@ impl Member<'_> {
                     .post_recv(own.part, own.rank, tag(place), buffer);
                 requests.push(posted.map_err(|_| BenchError::Nothing)?);
             }
-            // Release: the sender then sees that the NIC has the posts.
+            // ordering: one release, one acquire: the sender sees that the NIC has the posts.
             self.table.posted[own.shard].store(window as u64 + 1, Ordering::Release);
         }
         self.send(window)?;
@@ -357,6 +358,7 @@ impl Member<'_> {
         };
         let posted = &table.posted[*shard];
         wait(table, || {
+            // ordering: the acquire of the release in `window`.
             if posted.load(Ordering::Acquire) > window as u64 {
                 return Some(());
             }
@@ -385,6 +387,7 @@ fn wait<R>(table: &Table, mut ready: impl FnMut() -> Option<R>) -> Result<R, Ben
         if let Some(result) = ready() {
             return Ok(result);
         }
+        // ordering: as in `run`.
         if table.failed.load(Ordering::Relaxed) {
             return Err(BenchError::Nothing);
         }

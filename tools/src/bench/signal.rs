@@ -47,6 +47,7 @@ impl SharedWord {
     /// Whether the word has reached `value`.
     #[inline]
     fn said(&self, value: u64) -> Result<bool, Gone> {
+        // ordering: one release, one acquire: who has read a word sees what was written before it.
         match self.0.load(Ordering::Acquire) {
             GONE => Err(Gone),
             word => Ok(word >= value),
@@ -57,6 +58,7 @@ impl SharedWord {
 impl Word for SharedWord {
     #[inline]
     fn say(&self, value: u64) {
+        // ordering: the release of the acquire in `said`.
         self.0.store(value, Ordering::Release);
     }
 

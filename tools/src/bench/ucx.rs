@@ -18,6 +18,7 @@ use super::measure::{Sample, Settings};
 use super::point::Point;
 use super::scenario::{Posting, Scenario};
 use super::stats::Summary;
+use super::undisturbed::Windows;
 
 /// Environment variable with the folder of UCX's `include` and `lib`.
 pub const VARIABLE: &str = "DPAMATCH_UCX";
@@ -142,6 +143,7 @@ fn first_line(bytes: &[u8]) -> String {
 struct Measured {
     version: String,
     time_ns: Summary,
+    windows: Windows,
     post_ns: f64,
     receive_ns: f64,
     checked: u64,
@@ -150,7 +152,19 @@ struct Measured {
 impl Measured {
     fn read(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let &[version, median, min, max, count, post, receive, checked] = words.as_slice() else {
+        let &[
+            version,
+            median,
+            min,
+            max,
+            measured,
+            preempted,
+            slow,
+            post,
+            receive,
+            checked,
+        ] = words.as_slice()
+        else {
             return None;
         };
         let number = |word: &str| {
@@ -159,13 +173,22 @@ impl Measured {
                 .filter(|number| number.is_finite() && *number >= 0.0)
         };
         let [median, min, max] = [number(median)?, number(min)?, number(max)?];
+        let windows = Windows {
+            measured: measured.parse().ok()?,
+            preempted: preempted.parse().ok()?,
+            slow: slow.parse().ok()?,
+        };
+        if windows.measured == 0 || windows.dropped() > windows.measured {
+            return None;
+        }
         Some(Self {
+            windows,
             version: version.to_owned(),
             time_ns: Summary {
                 median,
                 min,
                 max,
-                count: count.parse().ok().filter(|&count| count > 0)?,
+                count: windows.left(),
             },
             post_ns: number(post)?,
             receive_ns: number(receive)?,
@@ -211,11 +234,15 @@ impl Ucx {
             format!("budget_ms={}", settings.budget.as_millis()),
             format!("seed={}", settings.seed % (1 << 31)),
         ]);
+        if settings.keep_disturbed {
+            arguments.push("keep-disturbed".to_owned());
+        }
         let pair = processors.pair();
         arguments.extend(pair.map(|(sender, receiver)| format!("processors={sender},{receiver}")));
         let measured = self.program.run(&arguments)?;
         Ok(Sample {
             time_ns: measured.time_ns,
+            windows: measured.windows,
             post_ns: measured.post_ns,
             admit_ns: 0.0,
             receive_ns: measured.receive_ns,
@@ -264,16 +291,18 @@ mod tests {
     #[test]
     fn the_programs_line_is_read() {
         let measured =
-            Measured::read("1.13.1 2849.0 2363.0 3114.0 50 11.88 0.00 320\n").expect("a line");
+            Measured::read("1.13.1 2849.0 2363.0 3114.0 50 3 2 11.88 0.00 320\n").expect("a line");
         assert_eq!(measured.version, "1.13.1");
         assert_eq!(measured.time_ns.median, 2849.0);
-        assert_eq!((measured.time_ns.count, measured.checked), (50, 320));
+        assert_eq!((measured.time_ns.count, measured.checked), (45, 320));
+        assert_eq!((measured.windows.preempted, measured.windows.slow), (3, 2));
         for wrong in [
             "",
             "1.13.1 2849.0",
-            "1.13.1 x 2 3 4 5 6 7",
-            "1.13.1 1 1 1 0 0 0 0",
-            "1 nan 1 1 1 0 0 0",
+            "1.13.1 x 2 3 4 0 0 5 6 7",
+            "1.13.1 1 1 1 0 0 0 0 0 0",
+            "1.13.1 1 1 1 5 3 3 0 0 0",
+            "1 nan 1 1 1 0 0 0 0 0",
         ] {
             assert_eq!(Measured::read(wrong), None, "{wrong}");
         }

@@ -17,6 +17,7 @@ use super::BenchError;
 use super::load::{Key, Window};
 use super::payload;
 use super::signal::{Farewell, Gone, Signals, Spin, Word};
+use super::undisturbed::preemptions;
 
 /// Windows before the measured ones, with checked payloads and order.
 pub const WARM_UP: usize = 20;
@@ -51,6 +52,9 @@ pub(super) trait Outgoing {
 
 pub(super) trait Clock {
     fn now(&self) -> Instant;
+
+    /// How often the system has taken the processor from the calling thread.
+    fn preemptions(&self) -> u64;
 }
 
 pub(super) struct SystemClock;
@@ -60,10 +64,40 @@ impl Clock for SystemClock {
     fn now(&self) -> Instant {
         Instant::now()
     }
+
+    #[inline]
+    fn preemptions(&self) -> u64 {
+        preemptions()
+    }
+}
+
+/// Tells for each window whether the calling thread lost its processor since the one before.
+pub(super) struct Watch<'a, C> {
+    clock: &'a C,
+    seen: u64,
+    pub(super) preempted: Vec<bool>,
+}
+
+impl<'a, C: Clock> Watch<'a, C> {
+    /// Watches from now on.
+    pub(super) fn new(clock: &'a C, windows: usize) -> Self {
+        Self {
+            clock,
+            seen: clock.preemptions(),
+            preempted: Vec::with_capacity(windows),
+        }
+    }
+
+    #[inline]
+    pub(super) fn window_ended(&mut self) {
+        let seen = self.clock.preemptions();
+        self.preempted.push(seen != self.seen);
+        self.seen = seen;
+    }
 }
 
 /// The slot after the window's receives, `0..k`.
-fn slot_of_done(window: &Window) -> usize {
+pub(super) fn slot_of_done(window: &Window) -> usize {
     window.receives.len()
 }
 
@@ -87,6 +121,8 @@ pub(super) struct ReceiverTimes {
     pub(super) settle: Vec<f64>,
     /// From the first late post of a window to the last completion.
     pub(super) unexpected: Vec<f64>,
+    /// Whether the thread lost its processor, for each window.
+    pub(super) preempted: Vec<bool>,
     pub(super) checked: u64,
 }
 
@@ -103,13 +139,12 @@ pub(super) fn receive<W: Word>(
         post: Vec::with_capacity(repetitions),
         settle: Vec::with_capacity(repetitions),
         unexpected: Vec::with_capacity(repetitions),
+        preempted: Vec::new(),
         checked: 0,
     };
+    let mut watch = Watch::new(clock, repetitions + WARM_UP);
     let count = window.receives.len();
-    for (i, selector) in window.standing.iter().enumerate() {
-        receiver.post(slot_of_standing(window, i), (CommId(0), *selector))?;
-    }
-    receiver.settle()?;
+    post_standing(receiver, window)?;
     let done = (
         window.done.comm,
         Selector::new(window.done.source, window.done.tag),
@@ -140,6 +175,7 @@ pub(super) fn receive<W: Word>(
         }
         signals.ack.say(number);
         let received = late.as_ref().map(|posted| clock.now() - posted.start);
+        watch.window_ended();
         if warming_up {
             check(receiver, window)?;
             times.checked += count as u64;
@@ -150,12 +186,26 @@ pub(super) fn receive<W: Word>(
             times.unexpected.extend(received.map(nanoseconds));
         }
     }
+    times.preempted = watch
+        .preempted
+        .split_off(WARM_UP.min(watch.preempted.len()));
     Ok(times)
+}
+
+/// Posts the receives that never match.
+pub(super) fn post_standing(
+    receiver: &mut impl Receiver,
+    window: &Window,
+) -> Result<(), BenchError> {
+    for (i, selector) in window.standing.iter().enumerate() {
+        receiver.post(slot_of_standing(window, i), (CommId(0), *selector))?;
+    }
+    receiver.settle()
 }
 
 /// Posts these receives; returns the time span.
 #[inline]
-fn post(
+pub(super) fn post(
     receiver: &mut impl Receiver,
     window: &Window,
     slots: Range<usize>,
@@ -168,7 +218,7 @@ fn post(
     Ok(start..clock.now())
 }
 
-fn check(receiver: &mut impl Receiver, window: &Window) -> Result<(), BenchError> {
+pub(super) fn check(receiver: &mut impl Receiver, window: &Window) -> Result<(), BenchError> {
     for (slot, &message) in window.expected.iter().enumerate() {
         if !payload::holds(receiver.buffer(slot), message) {
             return Err(BenchError::WrongMessage {
@@ -199,15 +249,23 @@ impl Limits {
     }
 }
 
-/// Runs the first sender; returns the time of each measured window in nanoseconds. An early end
-/// means that the receiver has failed and knows the cause.
+/// What the first sender saw of the measured windows.
+#[derive(Debug, Default)]
+pub(super) struct SenderTimes {
+    /// In nanoseconds.
+    pub(super) window: Vec<f64>,
+    /// Whether the thread lost its processor, for each window.
+    pub(super) preempted: Vec<bool>,
+}
+
+/// Runs the first sender. An early end means that the receiver has failed and knows the cause.
 pub(super) fn send<W: Word>(
     mut outgoing: impl Outgoing,
     window: &Window,
     limits: Limits,
     signals: &Signals<W>,
     clock: &impl Clock,
-) -> Vec<f64> {
+) -> SenderTimes {
     let _farewell = Farewell(&[&signals.go]);
     let mut times = Vec::with_capacity(limits.repetitions);
     let mut number = 0;
@@ -217,17 +275,22 @@ pub(super) fn send<W: Word>(
     };
     for _ in 0..WARM_UP {
         if next().is_err() {
-            return times;
+            return SenderTimes::default();
         }
     }
+    let mut watch = Watch::new(clock, limits.repetitions);
     let begin = clock.now();
     while limits.go_on(times.len(), || clock.now() - begin) {
         match next() {
             Ok(time) => times.push(nanoseconds(time)),
             Err(Gone) => break,
         }
+        watch.window_ended();
     }
-    times
+    SenderTimes {
+        window: times,
+        preempted: watch.preempted,
+    }
 }
 
 /// Runs another sender until the receiver has gone.

@@ -18,7 +18,7 @@ use dpamatch_tools::analyze::{
 use dpamatch_tools::counted;
 use dpamatch_tools::figure::Figure;
 use dpamatch_tools::table::Table;
-use dpamatch_tools::trace::OpenOptions;
+use dpamatch_traces::OpenOptions;
 
 use super::document::{self, Save};
 use super::interrupt::{Interrupt, Interrupted, partial};
@@ -427,7 +427,7 @@ fn write_shielded(
 /// # Errors
 /// The user interrupted the command.
 fn go_on(wanted: &AtomicBool) -> Result<(), Interrupted> {
-    // Relaxed: the flag guards no other memory.
+    // ordering: the flag guards no other memory.
     if wanted.load(Ordering::Relaxed) {
         Err(Interrupted)
     } else {

@@ -1,5 +1,6 @@
 mod cpus;
 mod figures;
+mod first;
 mod latencies;
 mod paper;
 mod recorded;
@@ -18,8 +19,8 @@ use anyhow::Context;
 use dpamatch::engine::BinCount;
 use dpamatch::processors;
 use dpamatch_tools::bench::{
-    BenchError, CALIBRATION, ClockQuality, Grow, Machine, Matching, Peer, Placed, Point, Report,
-    Scenario, Settings, Summary, Ucx, WINDOW_MAX,
+    BenchError, CALIBRATION, ClockQuality, Grow, Machine, Matching, Peer, Point, Report, Scenario,
+    Settings, Shown, Summary, Ucx, WINDOW_MAX, free_processors,
 };
 use dpamatch_tools::counted;
 use dpamatch_tools::table::wrapped;
@@ -35,7 +36,7 @@ use super::table::{Format, Wide};
 use super::{BadInput, command_line, engines, output};
 
 /// Measure message rates of the emulated NIC, of sequential engines, and without matching.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_help = include_str!("help/bench.txt").trim_end(), mut_arg("workers", |workers| workers.default_value("0")))]
 pub(super) struct Args {
     /// Scenarios, by name
@@ -74,13 +75,24 @@ pub(super) struct Args {
     late: Option<u32>,
     /// Baselines on the same wire: messages go to buffers in arrival order (no-matching), one
     /// thread copies the bytes (memcpy), the NIC's public interface (endpoint), a software engine
-    /// or the path of an engine's library, or none
-    #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "no-matching,bins",
+    /// or the path of an engine's library, or none [default: no-matching,bins; in the short table
+    /// list,bins; with --trace bins]
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',',
           value_parser = engines::software(WIRES))]
     baseline: Vec<String>,
-    /// Measure UCX's tag matching in the same rounds, if it is installed
+    /// Measure UCX's tag matching in the same rounds; the short table does so if UCX is installed
     #[arg(long)]
     peers: bool,
+    /// Measure the paper's figure 8 and an overview of all kinds of scenarios, in two minutes
+    #[arg(long, conflicts_with_all = ["scenario", "sweep", "scaling", "trace"])]
+    full: bool,
+    /// Send, match and complete by turns on one thread: no wire between two processors [default if
+    /// fewer than two processors are free]
+    #[arg(long, conflicts_with_all = ["workers", "like", "scaling", "trace", "peers"])]
+    one_thread: bool,
+    /// Count also the windows in which other programs had a processor
+    #[arg(long)]
+    keep_disturbed: bool,
     /// Seed of random orders
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -208,8 +220,18 @@ impl Args {
         Ok(scenarios)
     }
 
+    /// The names of the baselines.
+    fn baseline(&self) -> Vec<&str> {
+        match self.baseline.as_slice() {
+            [] if self.trace.is_some() => vec!["bins"],
+            [] if self.is_short() => vec!["list", "bins"],
+            [] => vec!["no-matching", "bins"],
+            chosen => chosen.iter().map(String::as_str).collect(),
+        }
+    }
+
     fn baselines(&self) -> impl Iterator<Item = Peer> {
-        let baselines = self.baseline.iter().filter_map(|name| match name.as_str() {
+        let baselines = self.baseline().into_iter().filter_map(|name| match name {
             "none" => None,
             "endpoint" => Some(Peer::Endpoint),
             "no-matching" => Some(Peer::NoMatching),
@@ -221,9 +243,17 @@ impl Args {
         baselines.chain(self.peers.then_some(Peer::Ucx))
     }
 
-    /// Whether all arguments have their defaults.
-    fn is_overview(&self) -> bool {
-        self.scenario.is_empty() && self.sweep.is_empty() && self.sizes().len() == 1
+    /// Whether nothing says what to measure: then a few rows with contrast.
+    fn is_short(&self) -> bool {
+        let chosen = [
+            self.full,
+            !self.scenario.is_empty(),
+            !self.sweep.is_empty(),
+            !self.windows.is_empty(),
+            self.sizes().len() > 1,
+            self.like.is_some(),
+        ];
+        !chosen.contains(&true)
     }
 
     /// The NIC with this many handlers, once for each way to match.
@@ -252,6 +282,32 @@ impl Args {
         }
     }
 
+    fn settings(&self, ucx: Option<Ucx>) -> Settings {
+        let size = &self.nic.size;
+        let mut nic = self.nic.options(self.bins());
+        let like_card = self.like == Some(Like::Card);
+        nic.threads |= like_card;
+        Settings {
+            nic,
+            grow: Grow {
+                bins: self.bins.is_none(),
+                receives: size.receives.is_none(),
+                unexpected: size.unexpected.is_none(),
+                unexpected_buffers: size.unexpected_buffers.is_none(),
+                communicators: size.communicators.is_none(),
+            },
+            like_card,
+            repetitions: self.reps.unwrap_or(REPETITIONS) as usize,
+            repetitions_single: self.reps.unwrap_or(REPETITIONS_SINGLE) as usize,
+            budget: Duration::from_millis(self.budget),
+            seed: self.seed,
+            ucx,
+            look: !self.any_placement && !self.one_thread,
+            one_thread: self.one_thread,
+            keep_disturbed: self.keep_disturbed,
+        }
+    }
+
     fn points(&self) -> Result<Vec<Point>, BadInput> {
         if self.baseline.iter().any(|name| name == "ucx") {
             return Err(BadInput(
@@ -269,7 +325,18 @@ impl Args {
             chosen => chosen.iter().map(|&window| window as usize).collect(),
         };
         let mut scenarios = self.scenarios()?;
-        if self.is_overview() {
+        if self.is_short() {
+            for row in first::ROWS {
+                let Ok(scenario) = row.scenario.parse() else {
+                    continue;
+                };
+                self.nics(handlers)
+                    .chain(self.baselines())
+                    .for_each(|peer| points.add(peer, &scenario, row.window));
+            }
+            return Ok(points.all);
+        }
+        if self.full {
             for scenario in PAPER
                 .iter()
                 .filter_map(|name| name.parse::<Scenario>().ok())
@@ -356,76 +423,42 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.scaling {
         return scaling::run(args);
     }
-    let points = args.points()?;
+    let mut args = args.clone();
+    let machine = Machine::this();
+    let why_one_thread = one_thread(&mut args, &machine);
+    let args = &args;
+    let ucx = ucx(args)?;
+    let mut points = args.points()?;
+    if args.is_short() && ucx.is_some() {
+        first::add_ucx(&mut points);
+    }
     let like_card = args.like == Some(Like::Card);
     if like_card {
         cpus::enough_processors(&points, processors::allowed().len())?;
     }
-    let size = &args.nic.size;
-    let mut nic = args.nic.options(args.bins());
-    nic.threads |= like_card;
-    let settings = Settings {
-        nic,
-        grow: Grow {
-            bins: args.bins.is_none(),
-            receives: size.receives.is_none(),
-            unexpected: size.unexpected.is_none(),
-            unexpected_buffers: size.unexpected_buffers.is_none(),
-            communicators: size.communicators.is_none(),
-        },
-        like_card,
-        repetitions: args.reps.unwrap_or(REPETITIONS) as usize,
-        repetitions_single: args.reps.unwrap_or(REPETITIONS_SINGLE) as usize,
-        budget: Duration::from_millis(args.budget),
-        seed: args.seed,
-        ucx: if args.peers { Some(Ucx::find()?) } else { None },
-        look: !args.any_placement,
-    };
+    let settings = args.settings(ucx);
     settings
         .nic
         .nic
         .validate()
         .map_err(|error| BadInput(error.to_string()))?;
-    let machine = Machine::this();
-    if machine.processors < 2 {
-        writeln!(
-            stderr(),
-            "dpamatch: WARNING: one processor for sender and receiver: they wait for each other, \
-             so these rates mean nothing"
-        )?;
-    }
     let begin = Instant::now();
     let early = Early::catch()?;
     let report = measure(&points, args.rounds as usize, &settings, &early)?;
-    let done = all_measurements(&report);
+    let done = report.disturbance().measurements;
     if early.is_stopped() && done == 0 {
         return early.end();
     }
-    if !report.pinned() && machine.processors > 1 {
-        writeln!(
-            stderr(),
-            "dpamatch: the system refused to pin threads; rates vary more"
-        )?;
+    let part = Part::new(&report, args);
+    if part.shown.report.rows.is_empty() {
+        return Err(BadInput(warnings::cannot_measure(&report.disturbance())).into());
     }
-    let header = Header {
-        machine,
-        command: command_line(),
-        seconds: begin.elapsed().as_secs_f64(),
-        settings,
-        rounds: args.rounds,
-        warnings: Vec::new(),
-        clock: report
-            .rows
-            .iter()
-            .any(|row| row.latencies().is_some())
-            .then(ClockQuality::measure),
-    };
-    let mut told = warnings::warnings(
-        &header.machine,
-        &report.by_placement(),
-        done,
-        !args.any_placement,
-    );
+    let mut told = warnings::warnings(&machine, &part.shown, &report.disturbance());
+    told.extend(why_one_thread);
+    if !report.pinned() && machine.processors > 1 {
+        told.push("the system refused to pin threads; rates vary more".to_owned());
+    }
+    told.extend(warnings::without_rate(&points, &part.shown.report));
     if early.is_stopped() {
         let all = points.len() * args.rounds as usize;
         told.insert(
@@ -434,9 +467,62 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         );
     }
     let header = Header {
+        machine,
+        command: command_line(),
+        seconds: begin.elapsed().as_secs_f64(),
+        settings,
+        rounds: args.rounds,
         warnings: told,
-        ..header
+        clock: report
+            .rows
+            .iter()
+            .any(|row| row.latencies().is_some())
+            .then(ClockQuality::measure),
     };
+    show(args, &report, &part, &header)?;
+    early.end()
+}
+
+/// Chooses one thread for both ends if two processors are not there or not free. Returns the reason
+/// as a sentence.
+fn one_thread(args: &mut Args, machine: &Machine) -> Option<String> {
+    let cannot = [
+        args.one_thread,
+        args.nic.size.workers > 0,
+        args.like.is_some(),
+        args.keep_disturbed,
+    ];
+    if cannot.contains(&true) {
+        return None;
+    }
+    let why = if machine.processors < 2 {
+        "this program may use one processor"
+    } else if args.is_short() && free_processors() < 2 {
+        "other programs use the processors"
+    } else {
+        return None;
+    };
+    args.one_thread = true;
+    args.peers = false;
+    Some(format!(
+        "{why}: one thread sends, matches and completes by turns, without a wire between two \
+         processors"
+    ))
+}
+
+/// UCX, if the arguments require it, or if the short table finds it.
+fn ucx(args: &Args) -> anyhow::Result<Option<Ucx>> {
+    match args {
+        _ if args.peers => Ok(Some(Ucx::find()?)),
+        _ if args.is_short() && args.baseline.is_empty() && !args.one_thread => {
+            Ok(Ucx::find().ok())
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Prints the results and writes the files that the arguments name.
+fn show(args: &Args, report: &Report, part: &Part, header: &Header) -> anyhow::Result<()> {
     let nic = Peer::Nic {
         handlers: args.nic.handlers(),
         matching: args
@@ -445,130 +531,126 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             .copied()
             .unwrap_or(Matching::Optimistic),
     };
-    let parts = if args.any_placement {
-        vec![Part::whole(&report)]
-    } else {
-        Part::of(&report)
-    };
-    // Programs read the other forms, so the warnings go to standard error.
-    if args.format != Format::Table {
+    // The full table has the warnings in its header; elsewhere they would be in the way.
+    if args.format != Format::Table || args.is_short() {
         for warning in &header.warnings {
             writeln!(stderr(), "dpamatch: WARNING: {warning}")?;
         }
     }
-    let whole = results::document(&report, &parts, &header);
+    let whole = results::document(report, part, header);
     let kept = args.out.as_ref().map_or(Ok(()), |folder| {
-        write_folder(folder, &whole, &parts, &header, nic)
+        write_folder(folder, &whole, part, header, nic)
             .with_context(|| format!("cannot write into {}", folder.display()))
     });
     let kept = kept.and(args.save.write(|| whole.clone()));
     let mut out = output::stdout();
     match args.format {
+        Format::Table if args.is_short() => {
+            write!(
+                out,
+                "{}",
+                first::text(&part.shown.report, header, &part.name)
+            )?;
+        }
         Format::Table => {
             let width = args.wide.width();
-            writeln!(out, "{}", wrapped(&header.text(&report), width))?;
-            for (place, part) in parts.iter().enumerate() {
-                writeln!(out, "\n{}", part.heading(&report))?;
-                let size = args.sizes().first().copied();
-                let paper = args.is_overview() && place == 0;
-                let paper = paper.then(|| tables::paper(&part.report, PAPER_SWEEP, size));
-                let overview = tables::overview(&part.report, nic, args.is_overview());
-                for table in paper
-                    .into_iter()
-                    .chain([overview])
-                    .chain(latencies::table(&part.report))
-                {
-                    write!(out, "\n{}", table.text(width))?;
-                }
+            writeln!(out, "{}", wrapped(&header.text(report), width))?;
+            writeln!(out, "\n{}", part.heading(report))?;
+            let shown = &part.shown.report;
+            let size = args.sizes().first().copied();
+            let paper = args.full.then(|| tables::paper(shown, PAPER_SWEEP, size));
+            let overview = tables::overview(shown, nic, args.full);
+            for table in paper
+                .into_iter()
+                .chain([overview])
+                .chain(latencies::table(shown))
+            {
+                write!(out, "\n{}", table.text(width))?;
             }
         }
-        Format::Csv => write!(
-            out,
-            "{}",
-            results::rates(&parts, header.ucx_version()).csv()
-        )?,
+        Format::Csv => write!(out, "{}", results::rates(part, header.ucx_version()).csv())?,
         Format::Json => document::write(&mut *out, &whole)?,
     }
     out.flush()?;
-    kept.and_then(|()| early.end())
+    kept
 }
 
-/// The results of one placement, or of all together.
+/// The measurements that are shown.
 struct Part {
     /// The placement in one or two words.
     name: String,
-    measurements: usize,
-    report: Report,
+    shown: Shown,
 }
 
 impl Part {
-    /// The parts of a report, at least one, largest first.
-    fn of(report: &Report) -> Vec<Self> {
-        let part = |Placed {
-                        placement,
-                        measurements,
-                        report,
-                    }| {
-            let name = placement.map_or("moving".to_owned(), |placement| placement.to_string());
-            Self {
-                name,
-                measurements,
-                report,
-            }
-        };
-        let parts: Vec<Self> = report.by_placement().into_iter().map(part).collect();
-        if parts.is_empty() {
-            vec![Self::whole(report)]
-        } else {
-            parts
+    fn new(report: &Report, args: &Args) -> Self {
+        if args.one_thread {
+            return Self {
+                name: "one thread".to_owned(),
+                shown: report.in_any_placement(),
+            };
+        }
+        if args.any_placement {
+            return Self::any(report);
+        }
+        Self::one(report)
+    }
+
+    fn any(report: &Report) -> Self {
+        Self {
+            name: "any".to_owned(),
+            shown: report.in_any_placement(),
         }
     }
 
-    fn whole(report: &Report) -> Self {
-        let measurements = all_measurements(report);
+    fn one(report: &Report) -> Self {
+        let shown = report.in_one_placement();
+        let name = shown.placement.map(|placement| placement.to_string());
         Self {
-            name: "any".to_owned(),
-            measurements,
-            report: report.clone(),
+            name: name.unwrap_or_else(|| "moving".to_owned()),
+            shown,
         }
     }
 
     fn short_name(&self) -> String {
-        self.name.replace(", ", "-")
+        self.name.replace(", ", "-").replace(' ', "-")
     }
 
     fn heading(&self, whole: &Report) -> String {
-        let all = all_measurements(whole);
+        let all = whole.disturbance().measurements;
         format!(
             "Placement {}: {} of {}",
             self.name,
-            self.measurements,
+            self.shown.measurements,
             counted(all, "measurement")
         )
     }
 }
 
-fn all_measurements(report: &Report) -> usize {
-    report.rows.iter().map(|row| row.samples.len()).sum()
-}
-
-/// Writes the results, and the figures that the first part supports.
+/// Writes the results, and the figures that they support.
 fn write_folder(
     folder: &Path,
     whole: &Value,
-    parts: &[Part],
+    part: &Part,
     header: &Header,
     nic: Peer,
 ) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
     fs::write(
         folder.join("results.csv"),
-        results::rates(parts, header.ucx_version()).csv(),
+        results::rates(part, header.ucx_version()).csv(),
     )?;
     let mut json = Vec::new();
     document::write(&mut json, whole)?;
     fs::write(folder.join("results.json"), json)?;
-    for (name, figure) in figures::all(&parts[0].report, nic) {
+    let figures = figures::all(&part.shown.report, nic);
+    if figures.is_empty() {
+        writeln!(
+            stderr(),
+            "dpamatch: no figure for these options; a figure needs --full or --sweep"
+        )?;
+    }
+    for (name, figure) in figures {
         figure.write(folder, name)?;
     }
     Ok(())
@@ -613,7 +695,9 @@ impl Header {
     }
 
     fn runner(&self) -> String {
-        if self.settings.nic.threads {
+        if self.settings.one_thread {
+            "one thread has both ends".to_owned()
+        } else if self.settings.nic.threads {
             counted(self.settings.nic.nic.workers, "worker thread")
         } else {
             "the receiving thread runs the NIC".to_owned()

@@ -83,6 +83,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     out.flush().context("standard output")?;
     let count = found.changes.iter().filter(|change| change.beyond).count();
     match count {
+        0 if !found.decides() => Err(BadInput(
+            "nothing could be compared: each figure is unclear or of two placements".to_owned(),
+        )
+        .into()),
         0 => Ok(()),
         _ => Err(Worse {
             count,
@@ -185,11 +189,33 @@ fn words(found: &Comparison, confidence: f64) -> Vec<String> {
     for (name, before, after) in &found.differs {
         words.push(format!("{name}: {before}, then {after}"));
     }
+    for (places, count) in &found.over_placements {
+        words.push(format!(
+            "{} measured {}, then {}: the change may come from the placement, so the threshold does \
+             not hold for {}",
+            counted(*count, "row"),
+            places[0],
+            places[1],
+            if *count == 1 { "it" } else { "them" },
+        ));
+    }
     let [before, after] = found.alone;
     if before + after > 0 {
         let before = counted(before, "row");
+        let elsewhere = found.elsewhere.iter().sum::<usize>();
+        let elsewhere = match elsewhere {
+            0 => String::new(),
+            _ => format!("; {elsewhere} of them for another placement"),
+        };
         words.push(format!(
-            "not compared: {before} only before, {after} only after"
+            "not compared: {before} only before, {after} only after{elsewhere}"
+        ));
+    }
+    let [before, after] = found.valueless;
+    if before + after > 0 {
+        let before = counted(before, "figure");
+        words.push(format!(
+            "not compared: {before} with a value only before, {after} only after"
         ));
     }
     let moved = |change: &&Change| change.interval.is_some() && change.verdict != Verdict::NoChange;
@@ -227,6 +253,14 @@ fn whole(found: &Comparison) -> serde_json::Value {
         "worse_beyond_threshold": found.changes.iter().filter(|change| change.beyond).count(),
         "rows_only_before": before,
         "rows_only_after": after,
+        "rows_of_another_placement": found.elsewhere,
+        "rows_over_placements": found
+            .over_placements
+            .iter()
+            .map(|([before, after], rows)| serde_json::json!({ "before": before, "after": after, "rows": rows }))
+            .collect::<Vec<_>>(),
+        "figures_only_before": found.valueless[0],
+        "figures_only_after": found.valueless[1],
         "differs": found.differs.iter().map(differs).collect::<Vec<_>>(),
     });
     document::of_tables(&[&table(found)], document::members(more))

@@ -104,9 +104,9 @@ pub(super) fn guarded(
         if let Some(status) = child.try_wait()? {
             break Some(status);
         }
-        // Relaxed: the flag guards no other memory.
         let late = end.is_some_and(|end| Instant::now() >= end);
         look(late);
+        // ordering: the flag guards no other memory.
         if late || unwanted.load(Ordering::Relaxed) {
             stop(&mut child)?;
             break None;

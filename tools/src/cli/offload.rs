@@ -11,7 +11,7 @@ use dpamatch_tools::offload::{
     Question, Range, Remark, Report,
 };
 use dpamatch_tools::table::{Column, Table};
-use dpamatch_tools::trace::OpenOptions;
+use dpamatch_traces::OpenOptions;
 
 use super::analyze::name_of;
 use super::document::Save;
@@ -38,9 +38,9 @@ pub(super) struct Args {
     /// Also compare host, DPA and cards that match in hardware: a ConnectX list, Portals, ALPU
     #[arg(long)]
     hardware: bool,
-    /// Entries of such a card
-    #[arg(long, value_name = "L", default_value_t = 256, requires = "hardware", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
-    list_entries: u32,
+    /// Entries of such a card: ConnectX in UCX has 1024, BXI 256 [default: as --receives]
+    #[arg(long, value_name = "L", requires = "hardware", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    list_entries: Option<u32>,
     /// Engine that matches on the host today
     #[arg(long, value_name = "NAME", default_value = "list", value_parser = engines::software(&[]))]
     engine: String,
@@ -60,8 +60,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 32,
           value_parser = clap::value_parser!(u16).range(1..=HANDLERS_MAX as i64))]
     handlers: u16,
-    /// Receives that fit on the card; more fall back to the host
-    #[arg(long, value_name = "R", default_value_t = 8192,
+    /// Receives that fit on the card, 1024 in the paper's prototype; more fall back to the host
+    #[arg(long, value_name = "R", default_value_t = 1024,
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     receives: u64,
     /// Smallest difference that counts, in per cent of the run
@@ -119,7 +119,9 @@ impl Args {
             },
             worth: self.worth / 100.0,
             communicators: self.per_communicator,
-            hardware: self.hardware.then_some(self.list_entries),
+            hardware: self
+                .hardware
+                .then(|| self.list_entries.unwrap_or(self.receives as u32)),
         })
     }
 
@@ -401,9 +403,10 @@ fn order_notes(report: &Report) -> Vec<String> {
 }
 
 /// Host, DPA and hardware side by side.
-fn matchers(name: &str, report: &Report, entries: u32) -> Table {
-    let columns: [Column<'_, &Matcher>; 9] = [
+fn matchers(name: &str, report: &Report, question: &Question) -> Table {
+    let columns: [Column<'_, &Matcher>; 11] = [
         ("matcher", |it| it.name.into()),
+        ("room", |it| it.room.into()),
         ("on_card_%", |it| (100.0 * it.shares().0).into()),
         ("no_room_%", |it| (100.0 * it.shares().1).into()),
         ("changes", |it| it.changes.into()),
@@ -411,20 +414,27 @@ fn matchers(name: &str, report: &Report, entries: u32) -> Table {
             it.card_steps.map(|steps| it.per_message(steps)).into()
         }),
         ("host_steps", |it| it.per_message(it.host_steps).into()),
+        ("card_us", |it| {
+            it.card_us.map(|us| us / it.messages.max(1) as f64).into()
+        }),
         ("host_us", |it| it.host_us.likely.into()),
         ("low_us", |it| it.host_us.low.into()),
         ("high_us", |it| it.host_us.high.into()),
     ];
-    let title = format!(
-        "{name}: who matches, with {} in hardware",
-        counted(entries, "entry")
-    );
+    let title = format!("{name}: who matches, with room for so many receives on the card");
+    let engine = question.engine.name;
+    let behind = match engine {
+        "list" => "behind each full card: a list".to_owned(),
+        _ => format!("behind a full dpa: {engine}, as on the host; behind the others: a list"),
+    };
     let table = Table::of("matchers", title, &report.matchers)
         .columns(&columns)
         .keyed(1);
     table
         .note("on_card_%: messages that the card matches; no_room_%: receives that never fit; changes: of control, all ranks")
         .note("steps: entries passed per message; host_us: the host's time for all ranks, likely, low and high")
+        .note("card_us: a message's mean time on the card; -: no vendor publishes it, so host_us alone ranks no card")
+        .note(behind)
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
@@ -463,10 +473,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             let mut tables = Vec::new();
             for (name, report) in &reports {
                 tables.push(table(name, args, &question, report));
-                tables.extend(
-                    args.hardware
-                        .then(|| matchers(name, report, args.list_entries)),
-                );
+                tables.extend(args.hardware.then(|| matchers(name, report, &question)));
             }
             write(&mut *out, &tables, args.format, args.wide)?;
         }

@@ -38,7 +38,8 @@ pub(super) struct Args {
     /// Log the order of every rank's matching and analyze it
     #[arg(long)]
     log: bool,
-    /// Folder of the provider's library [default: this command's folder]
+    /// The provider's library or its folder [default: this command's folder, or
+    /// ../lib/libfabric from there]
     #[arg(long, value_name = "DIR")]
     provider: Option<PathBuf>,
     /// End the program after this time, and show what it waits for
@@ -60,6 +61,8 @@ pub(super) struct Args {
 }
 
 const LIBRARY: &str = "libdpamatch_fi.so";
+/// Where an installed command finds it, from its own folder.
+const INSTALLED: &str = "../lib/libfabric";
 
 /// Makes MPI libraries use the provider. Each library reads only its own variables.
 const VARIABLES: &[(&str, &str)] = &[
@@ -73,20 +76,28 @@ const VARIABLES: &[(&str, &str)] = &[
 
 impl Args {
     fn provider(&self) -> anyhow::Result<PathBuf> {
-        let folder = match &self.provider {
-            Some(folder) => folder.clone(),
+        let folders = match &self.provider {
+            // The library itself names its folder.
+            Some(file) if file.ends_with(LIBRARY) && file.is_file() => {
+                vec![file.parent().map(Path::to_owned).unwrap_or_default()]
+            }
+            Some(folder) => vec![folder.clone()],
             None => {
                 let command = env::current_exe().context("cannot find this command's folder")?;
-                command.parent().map(Path::to_owned).unwrap_or_default()
+                let folder = command.parent().map(Path::to_owned).unwrap_or_default();
+                vec![folder.clone(), folder.join(INSTALLED)]
             }
         };
-        if !folder.join(LIBRARY).exists() {
-            let folder = folder.display();
+        let Some(folder) = folders.iter().find(|folder| folder.join(LIBRARY).exists()) else {
+            let folders: Vec<_> = folders.iter().map(|it| it.display().to_string()).collect();
             let what = format!(
-                "no {LIBRARY} in {folder}: cargo build --release -p dpamatch_provider, or --provider"
+                "no {LIBRARY} in {}: cargo build --release -p dpamatch_provider, or --provider",
+                folders.join(" or ")
             );
             return Err(BadInput(what).into());
-        }
+        };
+        // An empty path is the current folder.
+        let folder = Path::new(".").join(folder);
         folder
             .canonicalize()
             .with_context(|| folder.display().to_string())
@@ -124,6 +135,7 @@ impl Args {
         let mut watched = Watched::new(self.watch);
         let mut look = |late: bool| {
             watched.look(stats, self.wide);
+            // ordering: the flag guards no other memory.
             if asked.swap(false, Ordering::Relaxed) || late {
                 match waits::ask(stats) {
                     Ok(tables) => {

@@ -7,8 +7,8 @@ use clap::Subcommand;
 use dpamatch::Rank;
 use dpamatch_tools::analyze::{LogError, Run, is_log};
 use dpamatch_tools::collectives::Library;
-use dpamatch_tools::regular::is_no_file;
-use dpamatch_tools::trace::{self, OpenOptions, Tally, TraceError, TraceErrorKind, TraceSource};
+use dpamatch_traces::regular::is_no_file;
+use dpamatch_traces::{OpenOptions, Tally, TraceError, TraceErrorKind, TraceSource};
 
 use super::failure::is_wrong_file;
 use super::input::{choice, default, unusable};
@@ -23,7 +23,7 @@ mod timeline;
 /// Inspect traces of MPI calls.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help/trace.txt").trim_end())]
-pub(super) struct Args {
+pub struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -50,7 +50,7 @@ struct TraceArgs {
     as_rank: Option<u32>,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.command {
         Command::Info(args) => info::run(args),
         Command::Check(args) => check::run(args),
@@ -76,8 +76,9 @@ impl TraceArgs {
     }
 }
 
-pub(super) fn open(path: &Path, options: OpenOptions) -> anyhow::Result<Box<dyn TraceSource>> {
-    let trace = trace::open(path, &options).map_err(|error| bad_input(error, !options.salvage))?;
+pub fn open(path: &Path, options: OpenOptions) -> anyhow::Result<Box<dyn TraceSource>> {
+    let trace = dpamatch_traces::open(path, &options)
+        .map_err(|error| bad_input(error, !options.salvage))?;
     for notice in &trace.run().notices {
         eprintln!("note: {notice}");
     }
@@ -86,15 +87,15 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> anyhow::Result<Box<dyn 
 
 /// What becomes of collective operations.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub(super) struct CollectivesArgs {
+pub struct CollectivesArgs {
     /// Add the messages that this MPI library sends inside collective operations
     #[arg(long, value_name = "LIBRARY", default_value = default::<Library>(),
           value_parser = choice::<Library>())]
-    pub(super) collectives: Library,
+    pub collectives: Library,
 }
 
 /// Loads a trace or a folder with order logs; `what` labels the progress bar.
-pub(super) fn load(
+pub fn load(
     path: &Path,
     options: OpenOptions,
     CollectivesArgs { collectives }: CollectivesArgs,
@@ -121,7 +122,7 @@ pub(super) fn load(
 
 /// Missing and invalid files are bad input; I/O errors are not. `advise`: the command has
 /// `--salvage`, and it is off.
-pub(super) fn bad_input(error: TraceError, advise: bool) -> anyhow::Error {
+pub fn bad_input(error: TraceError, advise: bool) -> anyhow::Error {
     match error.kind() {
         TraceErrorKind::Io(cause) if is_no_file(cause) => BadInput(error.to_string()).into(),
         TraceErrorKind::Io(cause) if is_wrong_file(cause) => {
@@ -137,8 +138,8 @@ pub(super) fn bad_input(error: TraceError, advise: bool) -> anyhow::Error {
 
 fn tallies(trace: &dyn TraceSource) -> Vec<(Rank, Result<Tally, TraceError>)> {
     let bar = bar(trace.ranks().len(), "ranks read");
-    let ranks = trace::per_rank(trace, |_, reader| {
-        let tally = trace::tally(reader);
+    let ranks = dpamatch_traces::per_rank(trace, |_, reader| {
+        let tally = dpamatch_traces::tally(reader);
         bar.inc(1);
         tally
     });

@@ -1,7 +1,7 @@
 //! Gathering everywhere.
 
 use super::{Call, Library, Steps, run as operation};
-use crate::trace::CollectiveKind::{Bcast, Gatherv};
+use dpamatch_traces::CollectiveKind::{Bcast, Gatherv};
 
 pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Steps) {
     match name {

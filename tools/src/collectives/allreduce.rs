@@ -3,7 +3,7 @@
 use super::halving::{Halving, Style};
 use super::reduce_scatter::{actual, fold};
 use super::{Call, Library, Steps, allgather, bcast, reduce, run as operation};
-use crate::trace::CollectiveKind::{Allgatherv, Bcast, Reduce};
+use dpamatch_traces::CollectiveKind::{Allgatherv, Bcast, Reduce};
 
 pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Steps) {
     let enough = call.count >= call.power() as u64;

@@ -1,7 +1,7 @@
 //! All to all.
 
 use super::{Call, Steps};
-use crate::trace::CollectiveKind::Alltoallv;
+use dpamatch_traces::CollectiveKind::Alltoallv;
 
 /// Most requests of MPICH's scattered algorithm at once.
 const THROTTLE: usize = 32;

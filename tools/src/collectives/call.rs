@@ -1,6 +1,6 @@
 //! One process's arguments of a collective operation.
 
-use crate::trace::CollectiveKind;
+use dpamatch_traces::CollectiveKind;
 
 /// One process's arguments. Data is a block of `count` elements for each process, or one vector of
 /// `count` elements for broadcasts and reductions.

@@ -8,7 +8,7 @@
 //! # Examples
 //! ```
 //! use dpamatch_tools::collectives::{Call, Library, Op, schedule};
-//! use dpamatch_tools::trace::CollectiveKind;
+//! use dpamatch_traces::CollectiveKind;
 //!
 //! let call = Call::new(CollectiveKind::Barrier, 0, 2);
 //! let ops = schedule(Library::Mpich, &call);
@@ -38,7 +38,7 @@ pub use call::Call;
 pub use steps::Op;
 use steps::Steps;
 
-use crate::trace::CollectiveKind;
+use dpamatch_traces::CollectiveKind;
 
 dpamatch_vocabulary::choices! {
     /// Whose algorithms collective operations use. Each process counts as alone on its node:

@@ -1,7 +1,7 @@
 //! Reductions whose result is scattered.
 
 use super::{Call, Library, Steps, run as operation};
-use crate::trace::CollectiveKind::{Reduce, Scatterv};
+use dpamatch_traces::CollectiveKind::{Reduce, Scatterv};
 
 pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Steps) {
     match name {

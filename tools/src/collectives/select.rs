@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::{Call, Library};
-use crate::trace::CollectiveKind::{self, Allgatherv, ReduceScatter};
+use dpamatch_traces::CollectiveKind::{self, Allgatherv, ReduceScatter};
 
 /// The processes that a row is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

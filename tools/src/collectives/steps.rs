@@ -1,6 +1,6 @@
 //! The steps of one process.
 
-use crate::trace::CollectiveKind;
+use dpamatch_traces::CollectiveKind;
 
 /// A step of a process inside a collective operation. Ranks are those of the communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::io::Read;
 
 use super::*;
-use crate::trace::CollectiveKind::*;
+use dpamatch_traces::CollectiveKind::*;
 
 /// The messages to a process: how many from each sender with each number of bytes.
 type Received = BTreeMap<(usize, u64), u32>;

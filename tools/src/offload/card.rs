@@ -35,13 +35,7 @@ pub enum CardError {
     Event(String),
     #[error("the order has no times; causal and time have")]
     NoTimes,
-    #[error("the run is longer than {} days, the most that the card's clock holds", SPAN_MAX_NS / NS_PER_DAY)]
-    TooLong,
 }
-
-const NS_PER_DAY: u64 = 86_400_000_000_000;
-/// The card's clock counts picoseconds in 64 bits. Half of its range is left for the work itself.
-const SPAN_MAX_NS: u64 = u64::MAX / 2000;
 
 /// Most communicators with tables on the card; the others go to software.
 const COMMUNICATORS_MAX: u32 = 256;
@@ -71,10 +65,6 @@ impl Card {
             .ok_or(CardError::NoTimes)?;
         if fast.messages() == 0 {
             return Ok(Service::default());
-        }
-        let span = times.last().unwrap_or(&0) - times.first().unwrap_or(&0);
-        if span > SPAN_MAX_NS {
-            return Err(CardError::TooLong);
         }
         if fast.comms() > COMMUNICATORS_MAX {
             let what = format!("more than {COMMUNICATORS_MAX} communicators at one rank");

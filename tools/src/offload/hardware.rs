@@ -24,6 +24,11 @@ pub struct Matcher {
     pub on_card: u64,
     /// Receives for which the card had no room when they were posted.
     pub no_room: u64,
+    /// Receives that fit on the card; of a design in hardware also unexpected messages.
+    pub room: Option<u64>,
+    /// Time that messages wait for the card itself, summed over all, in microseconds. `None`: no
+    /// vendor publishes it.
+    pub card_us: Option<f64>,
     /// Times that matching went from the card to the host or back. The DPA's is not counted.
     pub changes: Option<u64>,
     /// Entries that the card and the host passed.
@@ -56,12 +61,12 @@ fn price(
 }
 
 impl Matcher {
-    /// The host, the DPA, and the hardware designs with `entries` entries each.
+    /// The host, the DPA, and the hardware designs, with room for so many receives and entries.
     pub(super) fn all(
         part: Part<'_>,
         (demand, service, costs): (&Demand, &Service, &Costs),
         host: &Host,
-        entries: u32,
+        (receives, entries): (u64, u32),
     ) -> Result<Vec<Self>, RunError> {
         let &Demand {
             posts, messages, ..
@@ -72,6 +77,8 @@ impl Matcher {
             messages,
             on_card: 0,
             no_room: 0,
+            room: None,
+            card_us: Some(0.0),
             changes: Some(0),
             card_steps: Some(0),
             host_steps: demand.steps,
@@ -82,6 +89,8 @@ impl Matcher {
             name: "dpa",
             on_card: service.matched,
             no_room: service.receives_in_software,
+            room: Some(receives),
+            card_us: Some(service.latency_us * messages as f64),
             changes: None,
             card_steps: None,
             host_steps: (demand.steps as f64 * host_share).round() as u64,
@@ -121,6 +130,8 @@ impl Matcher {
             name,
             on_card,
             no_room,
+            room: Some(entries.into()),
+            card_us: None,
             changes: Some(count("control_changes")),
             card_steps: Some(count("card_steps")),
             host_steps,
@@ -142,6 +153,7 @@ impl Matcher {
         self.on_card += other.on_card;
         self.no_room += other.no_room;
         self.changes = sum(self.changes, other.changes);
+        self.card_us = self.card_us.zip(other.card_us).map(|(a, b)| a + b);
         self.card_steps = sum(self.card_steps, other.card_steps);
         self.host_steps += other.host_steps;
         self.host_us = self.host_us + other.host_us;

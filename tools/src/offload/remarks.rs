@@ -10,7 +10,7 @@ use super::report::{Question, Weighed};
 use crate::analyze::order::Network;
 use crate::analyze::{Program, Run, Truth};
 use crate::counted;
-use crate::trace::Class;
+use dpamatch_traces::Class;
 
 choices! {
     /// What kind of uncertainty a remark names.

@@ -238,7 +238,8 @@ impl Question {
         }
         let parts = (&all.demand, &all.service, &all.costs);
         let matchers = self.hardware.map_or(Ok(Vec::new()), |entries| {
-            Matcher::all(whole, parts, &self.host, entries)
+            let receives = self.card.setup.receives as u64;
+            Matcher::all(whole, parts, &self.host, (receives, entries))
         });
         let matchers = matchers.map_err(|error| OffloadError::Engine {
             engine: "hw-list",

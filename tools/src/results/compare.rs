@@ -1,12 +1,12 @@
 //! Compares the figures of two documents.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use dpamatch_vocabulary::choices;
 use serde_json::{Map, Value};
 
 use super::direction::Better;
-use super::document::{Document, Figure, Mismatch};
+use super::document::{Descriptor, Document, Figure, Mismatch};
 use super::rank_sum::{Interval, ratio};
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -47,6 +47,8 @@ pub struct Change {
     /// The ratio's interval, if both documents have enough rounds.
     pub interval: Option<Interval>,
     pub verdict: Verdict,
+    /// The rows differ in their placement, which may be the cause of the change.
+    pub over_placements: bool,
     /// Whether it is worse by more than the threshold, for every ratio in the interval.
     pub beyond: bool,
 }
@@ -57,7 +59,15 @@ pub struct Comparison {
     pub changes: Vec<Change>,
     /// Number of figures with intervals, of which some seem to change by chance.
     pub with_intervals: usize,
+    /// Rows that only the first or only the second document has.
     pub alone: [usize; 2],
+    /// Those of them that the other document has with another placement, where it is compared
+    /// already.
+    pub elsewhere: [usize; 2],
+    /// Figures of compared rows that have a value in the first document only, or in the second.
+    pub valueless: [usize; 2],
+    /// Pairs of rows of different placements, with both placements.
+    pub over_placements: BTreeMap<[String; 2], usize>,
     /// Other differences: name, value in the first, value in the second.
     pub differs: Vec<(String, String, String)>,
 }
@@ -65,7 +75,24 @@ pub struct Comparison {
 /// Options for the place or look of results.
 const OUTPUT: [&str; 5] = ["format", "save", "out", "pairs", "wide"];
 
-/// Compares documents of one command, row by row by their keys, figure by figure.
+/// The key of a row that says where it was measured.
+const PLACEMENT: &str = "placement";
+
+impl Comparison {
+    /// Whether a change of any figure would be noticed: one has a verdict that is not unclear, and
+    /// is of one placement.
+    pub fn decides(&self) -> bool {
+        let decides =
+            |change: &Change| !change.over_placements && change.verdict != Verdict::Unclear;
+        self.changes.iter().any(decides)
+    }
+}
+
+/// Compares documents of one command, row by row by their keys, figure by figure. A row whose
+/// placement the other document does not have is compared with its first row of another placement.
+///
+/// # Errors
+/// [`Mismatch`] if nothing can be compared.
 pub fn compare(before: &Document, after: &Document, rule: &Rule) -> Result<Comparison, Mismatch> {
     if before.command != after.command {
         return Err(Mismatch::Commands(
@@ -80,35 +107,112 @@ pub fn compare(before: &Document, after: &Document, rule: &Rule) -> Result<Compa
         differs: differs(before, after),
         ..Comparison::default()
     };
+    let of_both = |table: &&Descriptor| before.tables.iter().any(|held| held.name == table.name);
+    for table in after.tables.iter().filter(|table| !of_both(table)) {
+        found.alone[1] += after.rows(&table.name).count();
+    }
     for table in &before.tables {
-        let mut others: HashMap<_, _> = numbered(after.rows(&table.name), &table.keys)
-            .into_iter()
-            .collect();
-        for (key, row) in numbered(before.rows(&table.name), &table.keys) {
-            let Some(other) = others.remove(&key) else {
-                found.alone[0] += 1;
-                continue;
-            };
-            for figure in &table.figures {
-                let Some(change) = change(row, other, figure, rule) else {
-                    continue;
-                };
-                let (table, of) = (table.name.clone(), key.0.clone());
-                found.with_intervals += usize::from(change.interval.is_some());
-                found.changes.push(Change {
-                    table,
-                    of,
-                    ..change
-                });
+        let theirs = after.tables.iter().find(|held| held.name == table.name);
+        let theirs = theirs.map_or(&[][..], |held| &held.figures);
+        let ours = |figure: &&Figure| table.figures.iter().any(|held| held.name == figure.name);
+        let more = theirs.iter().filter(|figure| !ours(figure));
+        for pair in pairs(before, after, table, &mut found) {
+            for figure in table.figures.iter().chain(more.clone()) {
+                match change(&pair, figure, rule) {
+                    Compared::Change(change) => {
+                        found.with_intervals += usize::from(change.interval.is_some());
+                        let table = table.name.clone();
+                        found.changes.push(Change { table, ..*change });
+                    }
+                    Compared::Alone(document) => found.valueless[document] += 1,
+                    Compared::Neither => {}
+                }
             }
         }
-        found.alone[1] += others.len();
     }
     if found.changes.is_empty() {
         Err(Mismatch::NothingInCommon)
     } else {
         Ok(found)
     }
+}
+
+/// Rows to compare.
+struct Pair<'a> {
+    of: String,
+    rows: [&'a Map<String, Value>; 2],
+    over_placements: bool,
+}
+
+/// The pairs of a table's rows, in the order of the first document. Notes the other rows.
+fn pairs<'a>(
+    before: &'a Document,
+    after: &'a Document,
+    table: &Descriptor,
+    found: &mut Comparison,
+) -> Vec<Pair<'a>> {
+    let first = numbered(before.rows(&table.name), &table.keys);
+    let second = numbered(after.rows(&table.name), &table.keys);
+    let anywhere: Vec<String> = table
+        .keys
+        .iter()
+        .filter(|&key| key != PLACEMENT)
+        .cloned()
+        .collect();
+    let described = |row: &Map<String, Value>| description(row, &anywhere);
+    let has_places = anywhere.len() < table.keys.len();
+    let mut others: HashMap<_, _> = second.iter().cloned().collect();
+    let exact: Vec<_> = first.iter().map(|(key, _)| others.remove(key)).collect();
+    let mut left = HashMap::<String, VecDeque<_>>::new();
+    for (_, row) in second.iter().filter(|(key, _)| others.contains_key(key)) {
+        left.entry(described(row)).or_default().push_back(*row);
+    }
+    let mut pairs = Vec::new();
+    let mut alone = Vec::new();
+    for (((of, _), row), other) in first.iter().zip(exact) {
+        if let Some(other) = other {
+            pairs.push(Pair {
+                of: of.clone(),
+                rows: [row, other],
+                over_placements: false,
+            });
+            continue;
+        }
+        let like = left.get_mut(&described(row)).filter(|_| has_places);
+        let Some(other) = like.and_then(VecDeque::pop_front) else {
+            alone.push(*row);
+            continue;
+        };
+        let places = [*row, other].map(|row| shown(row.get(PLACEMENT)));
+        let of = format!("{}, then {}, {}", places[0], places[1], described(row));
+        *found.over_placements.entry(places).or_default() += 1;
+        pairs.push(Pair {
+            of,
+            rows: [row, other],
+            over_placements: true,
+        });
+    }
+    let left = left.into_values().flatten().collect();
+    for (document, (alone, theirs)) in [(alone, &second), (left, &first)].into_iter().enumerate() {
+        let theirs: HashSet<String> = theirs.iter().map(|(_, row)| described(row)).collect();
+        let elsewhere = |row: &&Map<String, Value>| has_places && theirs.contains(&described(row));
+        found.alone[document] += alone.len();
+        found.elsewhere[document] += alone.into_iter().filter(elsewhere).count();
+    }
+    pairs
+}
+
+/// The values of a row's keys.
+fn description(row: &Map<String, Value>, keys: &[String]) -> String {
+    let words = keys.iter().filter_map(|key| match row.get(key)? {
+        Value::Null | Value::Bool(false) => None,
+        Value::String(text) if text.is_empty() => None,
+        Value::Bool(true) => Some(key.clone()),
+        Value::String(text) => Some(text.clone()),
+        // A number needs its key's name.
+        other => Some(format!("{} {other}", key.replace('_', " "))),
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// A row's description, its number among equal ones, and the row.
@@ -121,15 +225,7 @@ fn numbered<'a>(
 ) -> Vec<NumberedRow<'a>> {
     let mut seen = HashMap::<String, usize>::new();
     let number = |row: &'a Map<String, Value>| {
-        let words = keys.iter().filter_map(|key| match row.get(key)? {
-            Value::Null | Value::Bool(false) => None,
-            Value::String(text) if text.is_empty() => None,
-            Value::Bool(true) => Some(key.clone()),
-            Value::String(text) => Some(text.clone()),
-            // A number needs its key's name.
-            other => Some(format!("{} {other}", key.replace('_', " "))),
-        });
-        let of = words.collect::<Vec<_>>().join(", ");
+        let of = description(row, keys);
         let before = seen.entry(of.clone()).or_default();
         *before += 1;
         ((of, *before), row)
@@ -137,14 +233,23 @@ fn numbered<'a>(
     rows.map(number).collect()
 }
 
-fn change(
-    before: &Map<String, Value>,
-    after: &Map<String, Value>,
-    figure: &Figure,
-    rule: &Rule,
-) -> Option<Change> {
+/// What a figure of two rows shows.
+enum Compared {
+    Change(Box<Change>),
+    /// Only the first row, 0, or only the second, 1, has a value.
+    Alone(usize),
+    Neither,
+}
+
+fn change(pair: &Pair<'_>, figure: &Figure, rule: &Rule) -> Compared {
+    let [before, after] = pair.rows;
     let number = |row: &Map<String, Value>| row.get(&figure.name).and_then(Value::as_f64);
-    let (one, two) = (number(before)?, number(after)?);
+    let (one, two) = match (number(before), number(after)) {
+        (Some(one), Some(two)) => (one, two),
+        (Some(_), None) => return Compared::Alone(0),
+        (None, Some(_)) => return Compared::Alone(1),
+        (None, None) => return Compared::Neither,
+    };
     let rounds = |row: &Map<String, Value>| {
         let rounds = row.get(&format!("{}_rounds", figure.name))?.as_array()?;
         Some(
@@ -157,7 +262,8 @@ fn change(
     let defined = one > 0.0 && two > 0.0;
     let mut change = Change {
         table: String::new(),
-        of: String::new(),
+        of: pair.of.clone(),
+        over_placements: pair.over_placements,
         figure: figure.name.clone(),
         before: one,
         after: two,
@@ -179,7 +285,7 @@ fn change(
             let beyond = |ratio: f64| worse_by(ratio, figure.better) > rule.threshold;
             change.beyond = change.verdict == Verdict::Worse && change.ratio.is_none_or(beyond);
         }
-        return Some(change);
+        return Compared::Change(Box::new(change));
     };
     let positive = |rounds: &[f64]| rounds.iter().all(|&value| value > 0.0);
     let found = if positive(&first) && positive(&second) {
@@ -203,7 +309,8 @@ fn change(
             }
         }
     }
-    Some(change)
+    change.beyond &= !change.over_placements;
+    Compared::Change(Box::new(change))
 }
 
 /// Relative worsening of a figure; negative for an improvement.
@@ -215,12 +322,15 @@ fn worse_by(ratio: f64, better: Option<Better>) -> f64 {
     }
 }
 
-fn differs(before: &Document, after: &Document) -> Vec<(String, String, String)> {
-    let shown = |value: Option<&Value>| match value {
+fn shown(value: Option<&Value>) -> String {
+    match value {
         None | Some(Value::Null) => "none".to_owned(),
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
-    };
+    }
+}
+
+fn differs(before: &Document, after: &Document) -> Vec<(String, String, String)> {
     let version = |document: &Document| match &document.commit {
         Some(commit) => format!("{} ({commit})", document.version),
         None => document.version.clone(),

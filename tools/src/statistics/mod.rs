@@ -13,8 +13,8 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::regular;
 use crate::table::Cell;
+use dpamatch_traces::regular;
 
 pub use live::Live;
 pub use tables::tables;

@@ -5,15 +5,71 @@ use std::time::Duration;
 
 use super::*;
 
-/// However the processors moved, every measurement stands in one part of the report.
+/// However the processors moved and whoever used them, every measurement is shown or counted.
 #[test]
 fn no_measurement_is_lost_among_the_placements() {
-    let line = "--scenario NC --windows 4 --reps 3 --rounds 2 --format json";
-    let report = results(&command("bench", line));
-    let rows = report["rates"].as_array().expect("rows").iter();
-    let rounds = rows.map(|row| row["samples"].as_array().map_or(0, Vec::len));
-    // Both ways to match on the NIC, no matching and the bins, twice each.
-    assert_eq!(rounds.sum::<usize>(), 8, "{report}");
+    for more in ["--keep-disturbed", "--keep-disturbed --any-placement"] {
+        let line = format!("--scenario NC --windows 4 --reps 3 --rounds 2 --format json {more}");
+        let report = results(&command("bench", &line));
+        let rows = report["rates"].as_array().expect("rows").iter();
+        let rounds = rows.map(|row| row["samples"].as_array().map_or(0, Vec::len));
+        let count = |value: &serde_json::Value| value.as_u64().expect("a count");
+        assert_eq!(rounds.sum::<usize>() as u64, count(&report["measurements"]));
+        let left_out = ["disturbed", "elsewhere", "moved"].map(|why| &report["left_out"][why]);
+        // Both ways to match on the NIC, no matching and the bins, twice each.
+        let all = count(&report["measurements"]) + left_out.map(count).iter().sum::<u64>();
+        assert_eq!(all, 8, "{report}");
+        assert_eq!(count(&report["windows"]["measured"]), 24);
+    }
+}
+
+/// Beside as many busy programs as there are processors, twice, no rate is believed that they
+/// spoiled: some windows are dropped, or the command refuses.
+#[test]
+#[cfg(target_os = "linux")]
+fn beside_busy_programs_windows_are_dropped() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let done = AtomicBool::new(false);
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let output = std::thread::scope(|scope| {
+        for _ in 0..2 * processors {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let line = "--scenario NC --windows 1024 --rounds 3 --baseline none --format json";
+        let output = command("bench", line);
+        done.store(true, Ordering::Relaxed);
+        output
+    });
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(2) {
+        assert!(
+            said.starts_with("dpamatch: cannot measure here: other programs used"),
+            "{said}"
+        );
+        return;
+    }
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains(" dropped: other programs used the processors"),
+        "{said}"
+    );
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let report = &document["results"];
+    assert!(
+        report["windows"]["preempted"].as_u64() > Some(0),
+        "{report}"
+    );
+    // The rest is what two threads with their processors do: nothing waits for a time slice, which
+    // takes milliseconds.
+    for row in report["rates"].as_array().expect("rows") {
+        let rate = row["rate_msgs_per_s"].as_f64().expect("a rate");
+        assert!(rate > 1e6, "{row}");
+    }
 }
 
 /// What a command prints, and how it ends, if Ctrl-C comes some seconds after it can keep results.
@@ -51,7 +107,7 @@ fn interrupted(words: &str, seconds: u64) -> Output {
 fn an_interrupt_keeps_what_is_measured() {
     for (words, kept) in [
         (
-            "bench --scenario NC --windows 16 --baseline none --rounds 1000 --budget 20",
+            "bench --scenario NC --windows 16 --baseline none --rounds 1000 --budget 20 --keep-disturbed",
             " of 2000 measurements",
         ),
         ("compare spans search --rounds 100", "1 of 2 experiments"),
@@ -84,7 +140,7 @@ fn an_interrupt_keeps_what_is_measured() {
             said(&output)
         );
         assert!(
-            said(&output).ends_with("dpamatch: interrupted\n"),
+            said(&output).ends_with(&format!("{}: interrupted\n", name(words))),
             "{words}: {}",
             said(&output)
         );

@@ -72,7 +72,10 @@ fn what_commands_print_is_what_the_schema_allows() {
         let command = document["command"].as_str().expect("a command");
         assert!(line.starts_with(command), "{line}: {command}");
         let told = document["command_line"].as_str().expect("a line");
-        assert!(told.starts_with(&format!("dpamatch {command}")), "{told}");
+        assert!(
+            told.starts_with(&format!("{} {command}", name(line))),
+            "{told}"
+        );
         assert_eq!(document["options"]["format"], "json", "{line}");
         // Tables are there, with their keys and figures in every row.
         for table in document["tables"].as_array().expect("tables") {
@@ -97,11 +100,8 @@ fn what_commands_print_is_what_the_schema_allows() {
         commands.insert(command.split(' ').next().expect("a word").to_owned());
     }
     // Each command of the program has a line here.
-    let parts = subcommands(&help("study"));
-    let known = subcommands(&help(""))
-        .into_iter()
-        .filter(|name| name != "study")
-        .chain(parts);
+    let papers = programs::PAPERS.map(str::to_owned);
+    let known = subcommands(&help("")).into_iter().chain(papers);
     let known: BTreeSet<String> = known
         .filter(|name| !WITHOUT_RESULTS.contains(&name.as_str()))
         .collect();
@@ -134,7 +134,7 @@ fn lines_of_objects_have_good_names() {
 /// Options with their values, given or not; the seed; the version.
 #[test]
 fn a_document_says_what_made_it() {
-    let line = "bench --scenario NC,WC --windows 4 --reps 2 --rounds 1 --seed 9 --format json";
+    let line = "bench --scenario NC,WC --windows 4 --reps 2 --rounds 1 --seed 9 --keep-disturbed --format json";
     let output = run(line);
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let options = &document["options"];
@@ -171,7 +171,7 @@ fn a_document_says_what_made_it() {
 #[test]
 fn saved_is_what_is_printed() {
     for line in [
-        "bench --scenario NC --windows 1,4 --reps 3 --rounds 2",
+        "bench --scenario NC --windows 1,4 --reps 3 --rounds 2 --keep-disturbed",
         "bench --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --rounds 1 --budget 0",
         "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --sweep 4",
         "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --against $edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz --sweep 4",

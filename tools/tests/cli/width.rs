@@ -26,7 +26,7 @@ fn tables_fit() {
     // Rows with the longest names.
     let bench = "bench --scenario NC-REV-S1021 --windows 1024 --rounds 4 --reps 1 --budget 0";
     printed(&format!(
-        "{bench} --any-placement --baseline none --save @names"
+        "{bench} --any-placement --keep-disturbed --baseline none --save @names"
     ));
     in_parallel(&lines(), |words| {
         let text = printed(words);

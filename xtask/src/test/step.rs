@@ -1,12 +1,13 @@
 //! The steps: the cargo command of each, its environment, and the expected output.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
 use super::Extent;
 use super::counts::{self, Counts};
-use crate::process;
+use crate::{orderings, process, sites};
 
 /// A cargo command and the judgement of its output.
 pub(crate) struct Step {
@@ -149,7 +150,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "packages",
         for_either_row: true,
-        args: "package --no-verify --allow-dirty -p dpamatch_vocabulary -p dpa_model -p dpamatch",
+        args: "package --no-verify --allow-dirty -p dpamatch_vocabulary -p dpa_model -p dpamatch -p dpamatch_traces",
         ..PLAIN
     },
     Step {
@@ -164,7 +165,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "loom",
         extents: &[Extent::Everyday],
-        env: &[LOOM_FLAGS],
+        env: &[LOOM_FLAGS, orderings::PLACES],
         target: Some("loom"),
         args: LOOM,
         judge: loom,
@@ -194,9 +195,18 @@ pub(crate) const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "more tools",
+        extents: &[Extent::Full],
+        for_either_row: true,
+        target: Some("emulator"),
+        args: "test --manifest-path port/emulator/Cargo.toml --features more-tools --test ci",
+        judge: |finished| counts::tests(&finished.stdout),
+        ..PLAIN
+    },
+    Step {
         name: "loom, full",
         extents: &[Extent::Full],
-        env: &[LOOM_FLAGS, ("DPAMATCH_LOOM_FULL", "1")],
+        env: &[LOOM_FLAGS, orderings::PLACES, ("DPAMATCH_LOOM_FULL", "1")],
         target: Some("loom"),
         args: LOOM,
         judge: loom,
@@ -229,7 +239,12 @@ const KEEP_MEMORY: [(&str, &str); 3] = [
 
 fn loom(finished: &process::Finished) -> Result<Counts, String> {
     counts::no_warnings(&finished.output)?;
-    counts::models(&finished.stdout)
+    let counts = counts::models(&finished.stdout)?;
+    // The models have printed what they run, so the rest of `cargo xtask orderings --all` is here.
+    let mut models = BTreeMap::new();
+    orderings::places_by_model("loom_tests", &finished.stdout, &mut models);
+    sites::of_repository(&crate::root())?.judge(&models)?;
+    Ok(counts)
 }
 
 /// The command as typed in the repository's root.

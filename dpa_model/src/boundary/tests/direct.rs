@@ -272,4 +272,21 @@ fn what_does_not_fit_changes_nothing() {
     );
     let counts = nic.leader.monitor().counts();
     assert_eq!((counts.boundary.posts, counts.handlers.messages), (2, 2));
+    assert_eq!((counts.handlers.in_order, counts.handlers.clean), (1, 0));
+}
+
+/// Where every block is a shared one, nothing is matched in order.
+#[test]
+fn shared_blocks_leave_everything_to_the_queues() {
+    let mut config = NicConfig::default();
+    config.options.always_shared = true;
+    let mut nic = Nic::new(&config).expect("a NIC");
+    nic.host
+        .create(COMM, 8, Hints::default(), 0)
+        .expect("room for a command");
+    while nic.leader.round(1) == Round::Worked {}
+    let selector = Selector::new(Rank::default(), Tag::default());
+    assert_eq!(nic.leader.post_now(COMM, selector, 1), Now::Queue);
+    assert_eq!(nic.leader.match_now(&Envelope::default()), Now::Queue);
+    assert_eq!(nic.leader.arrive_now(&Envelope::default()), Now::Queue);
 }

@@ -117,6 +117,30 @@ impl super::Endpoint {
         )
     }
 
+    /// What operations hold now, by name.
+    pub(crate) fn held(&self) -> Vec<(&'static str, usize)> {
+        let sum = |part: fn(&Connection) -> usize| {
+            let live = self.connections.live().iter();
+            live.map(|&key| part(&self.connections[key])).sum()
+        };
+        let all = [
+            ("receives", self.posts.iter().count()),
+            ("messages", self.messages.iter().count()),
+            ("untagged receives", self.untagged_posts.len()),
+            ("untagged messages", self.untagged_messages.len()),
+            ("cancelled receives", self.cancelled.len()),
+            ("claimed messages", self.claimed.len()),
+            ("sends, writes and reads", self.sendings.len()),
+            ("transfers", self.transfers.len()),
+            ("pushes", self.pushes.len()),
+            ("grants", self.grants.len()),
+            ("outstanding", sum(|connection| connection.outstanding)),
+            ("moving", sum(|connection| connection.moving)),
+            ("answers", sum(|connection| connection.outbox.len())),
+        ];
+        all.into_iter().filter(|&(_, count)| count > 0).collect()
+    }
+
     /// The most bytes that one of its streams holds, for each direction.
     pub(crate) fn held_by_streams(&self) -> (usize, usize) {
         let held = self.connections.rows.iter();

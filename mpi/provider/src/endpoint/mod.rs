@@ -492,7 +492,7 @@ fn new_matcher(options: &ProviderOptions, protocol: u64) -> Result<Matching, Str
                 protocol,
                 names: options.keep_off.clone(),
             };
-            let matcher = NicMatcher::new(&options.matching, options.short_path, kept_off);
+            let matcher = NicMatcher::new(&options.matching, kept_off);
             Ok(Matching::Nic(Box::new(
                 matcher.map_err(|error| error.to_string())?,
             )))

@@ -5,9 +5,10 @@
 //! completion means "matched". The arrival number names a message, since one sender feeds the NIC,
 //! and the request names a receive.
 //!
-//! Most receives and messages need no queue: nothing waits, the receive is posted, and the message
-//! finds it. [`NicMatcher::post_now`] and [`NicMatcher::row`] do that on the NIC's tables, at
-//! once. Such a receive has its key as its number on the NIC, and no request.
+//! Where the calling thread runs the NIC, receives and messages need no queue: the NIC matches them
+//! in order ([`NicMatcher::post_now`], [`NicMatcher::row`]). Such a receive has its key as its
+//! number on the NIC, and no request. What the NIC has no room for passes the queues, and so does
+//! everything if host threads run it or blocks are always shared.
 //!
 //! A communicator gets tables of the NIC on first use. When none are free, it takes the tables of a
 //! communicator with empty queues. If there is none, software matches it, as for any communicator
@@ -51,8 +52,6 @@ fn matched(
 #[derive(Debug)]
 enum Runner {
     Caller(Box<Leader>),
-    /// Operations may bypass the queues, too.
-    Short(Box<Leader>),
     Pool(#[expect(dead_code, reason = "its threads end when it is dropped")] Pool),
 }
 
@@ -129,16 +128,11 @@ pub(crate) struct NicMatcher {
 }
 
 impl NicMatcher {
-    /// A NIC with these options. `threads`: host threads run it; otherwise the caller. `short`:
-    /// the caller may bypass the NIC's queues.
+    /// A NIC with these options. `threads`: host threads run it; otherwise the caller.
     ///
     /// # Errors
     /// [`ConfigError`] for a configuration that no NIC can be built from.
-    pub(crate) fn new(
-        options: &EngineOptions,
-        short: bool,
-        kept_off: KeptOff,
-    ) -> Result<Self, ConfigError> {
+    pub(crate) fn new(options: &EngineOptions, kept_off: KeptOff) -> Result<Self, ConfigError> {
         // One queue for the one sender, and the shared queue that every NIC has.
         let config = NicConfig {
             bins: options.bins.get() as usize,
@@ -155,8 +149,6 @@ impl NicMatcher {
         };
         let runner = if options.threads {
             Runner::Pool(Pool::start(nic.leader, nic.workers, |_| ()).map_err(|_| out_of_threads)?)
-        } else if short {
-            Runner::Short(Box::new(nic.leader))
         } else {
             Runner::Caller(Box::new(nic.leader))
         };
@@ -191,7 +183,7 @@ impl NicMatcher {
     /// Whether operations may bypass the queues.
     #[inline(always)]
     pub(super) fn is_short(&self) -> bool {
-        matches!(self.runner, Runner::Short(_))
+        matches!(self.runner, Runner::Caller(_))
     }
 
     /// Posts a receive at once. [`Now::Queue`]: [`post`](Matcher::post) it.
@@ -204,7 +196,7 @@ impl NicMatcher {
     ) -> Now<MsgKey> {
         debug_assert!(!self.busy);
         let Self {
-            runner: Runner::Short(leader),
+            runner: Runner::Caller(leader),
             homes,
             ..
         } = self
@@ -240,7 +232,7 @@ impl NicMatcher {
     pub(crate) fn row(&mut self, comm: CommId) -> Option<Row<'_>> {
         debug_assert!(!self.busy);
         let Self {
-            runner: Runner::Short(leader),
+            runner: Runner::Caller(leader),
             homes,
             ..
         } = self
@@ -261,7 +253,7 @@ impl NicMatcher {
     pub(crate) fn arrive_now(&mut self, msg: MsgKey, envelope: &Envelope) -> Now<RecvKey> {
         debug_assert!(!self.busy);
         let Self {
-            runner: Runner::Short(leader),
+            runner: Runner::Caller(leader),
             homes,
             ..
         } = self
@@ -299,7 +291,7 @@ impl NicMatcher {
     fn cancel_now(&mut self, recv: RecvKey, asked: &Asked) -> bool {
         debug_assert!(!self.busy);
         let Self {
-            runner: Runner::Short(leader),
+            runner: Runner::Caller(leader),
             homes,
             ..
         } = self
@@ -421,7 +413,7 @@ impl NicMatcher {
     #[inline(always)]
     fn round(&mut self) -> bool {
         match &mut self.runner {
-            Runner::Caller(leader) | Runner::Short(leader) => leader.round(1) == Round::Worked,
+            Runner::Caller(leader) => leader.round(1) == Round::Worked,
             Runner::Pool(_) => false,
         }
     }

@@ -136,7 +136,7 @@ fn tables_go_from_communicators_that_are_done() {
         let folder = Folder::new("tables");
         let (a, b, to_b, _) = pair(|options| {
             options.stats = Some(folder.0.clone());
-            options.short_path = short;
+            options.matching.nic.options.always_shared = !short;
             options.matching.nic.communicators = 1;
         });
         let mut buffer = [0; 1];

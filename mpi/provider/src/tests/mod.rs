@@ -8,6 +8,7 @@ mod model;
 mod objects;
 mod outside;
 mod processes;
+mod refusals;
 mod regions;
 mod rogue;
 mod side;

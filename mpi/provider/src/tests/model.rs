@@ -454,7 +454,7 @@ fn completions_are_those_of_a_list() {
             if seed % 8 == 7 {
                 options.keep_off = vec!["user 8".to_owned()];
             }
-            options.short_path = seed % 3 > 0;
+            options.matching.nic.options.always_shared = seed % 3 == 0;
             if seed >= 48 {
                 options.matching.set("workers", "2").expect("two threads");
             }

@@ -77,7 +77,7 @@ const ANNOUNCEMENT: Record = Record {
 };
 
 /// Makes progress until the endpoint has counted this.
-fn until(side: &Side, reached: impl Fn(Totals) -> bool) {
+pub(super) fn until(side: &Side, reached: impl Fn(Totals) -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !reached(totals(side)) {
         assert!(Instant::now() < end, "{:?}", totals(side));
@@ -562,7 +562,7 @@ fn an_early_end_is_that_of_one_operation() {
             }
         });
         let reads = buffers.each_mut().map(|buffer| {
-            transfer(&b, false, buffer, row, (8, 9));
+            transfer(&b, false, buffer, row, 8, 9);
             link.next().expect("a link").expect("a request").0
         });
         assert_eq!(pulls.map(|pull| link.put_head(pull)), [Ok(true); 2]);
@@ -646,7 +646,7 @@ fn answers_to_a_read_are_checked() {
         until(&b, |seen| seen.connected == 1);
         let row = b.insert(&from.to_bytes());
         let mut buffer = vec![0; LENGTH];
-        transfer(&b, false, &mut buffer, row, (8, 9));
+        transfer(&b, false, &mut buffer, row, 8, 9);
         let (asked, _) = link.next().expect("a link").expect("a request");
         assert_eq!(asked.body[2], u64::from(read_peers));
         for answer in answers {
@@ -799,7 +799,8 @@ fn random_records_harm_nobody() {
     let (mut lost, mut ended) = (0, 0);
     for seed in 0..60 {
         let mut random = Random(seed);
-        let (a, b, to_b, _) = pair(|options| options.short_path = seed % 2 == 0);
+        let (a, b, to_b, _) =
+            pair(|options| options.matching.nic.options.always_shared = seed % 2 == 1);
         let mut memory = vec![7; 64];
         let (_, key) = register(&b, &mut memory, FI_REMOTE_READ);
         let start = memory.as_ptr() as u64;

@@ -149,26 +149,35 @@ pub(super) fn outside_ip() -> Option<IpAddr> {
     while let Some(entry) = unsafe { next.as_ref() } {
         next = entry.ifa_next;
         // SAFETY: as above.
-        let family = unsafe { entry.ifa_addr.as_ref() }.map(|address| address.sa_family.into());
-        // SAFETY: as above.
-        let ip = unsafe {
-            match family {
-                Some(libc::AF_INET) => {
-                    let address = &*entry.ifa_addr.cast::<libc::sockaddr_in>();
-                    IpAddr::V4(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)))
-                }
-                Some(libc::AF_INET6) => {
-                    let address = &*entry.ifa_addr.cast::<libc::sockaddr_in6>();
-                    IpAddr::V6(Ipv6Addr::from(address.sin6_addr.s6_addr))
-                }
-                _ => continue,
-            }
+        let Some(ip) = (unsafe { ip_of(entry.ifa_addr) }) else {
+            continue;
         };
         all.push((entry.ifa_flags as i32, ip));
     }
     // SAFETY: made above.
     unsafe { libc::freeifaddrs(first) };
     first_outside(all)
+}
+
+/// The IP address in a socket's address, if it has one.
+///
+/// # Safety
+/// The address is null, or of the length that its family has.
+unsafe fn ip_of(address: *const libc::sockaddr) -> Option<IpAddr> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match address.as_ref()?.sa_family.into() {
+            libc::AF_INET => {
+                let address = &*address.cast::<libc::sockaddr_in>();
+                Some(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)).into())
+            }
+            libc::AF_INET6 => {
+                let address = &*address.cast::<libc::sockaddr_in6>();
+                Some(Ipv6Addr::from(address.sin6_addr.s6_addr).into())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The first of these addresses, with the flags of their interfaces, that others can reach: IPv4
@@ -218,6 +227,32 @@ mod tests {
         assert!(machine.host > 1);
         assert_eq!(machine.host, Address::fresh().expect("random numbers").host);
         assert_eq!(Address::from_bytes(&machine.to_bytes()), None);
+    }
+
+    /// Machines without IPv6 have no interface with such an address.
+    #[test]
+    fn the_address_of_a_socket_is_read_by_its_family() {
+        // SAFETY: zeros are valid.
+        let mut four: libc::sockaddr_in = unsafe { std::mem::zeroed() };
+        // SAFETY: as above.
+        let mut six: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };
+        four.sin_family = libc::AF_INET as u16;
+        four.sin_addr.s_addr = u32::from_be_bytes([10, 0, 1, 2]).to_be();
+        six.sin6_family = libc::AF_INET6 as u16;
+        let ip: Ipv6Addr = "fd00::1:2".parse().expect("an address");
+        six.sin6_addr.s6_addr = ip.octets();
+        // SAFETY: addresses of these families.
+        let read = unsafe {
+            [
+                ip_of((&raw const four).cast()),
+                ip_of((&raw const six).cast()),
+                ip_of(std::ptr::null()),
+            ]
+        };
+        assert_eq!(read, [Some([10, 0, 1, 2].into()), Some(ip.into()), None]);
+        six.sin6_family = libc::AF_UNIX as u16;
+        // SAFETY: longer than what is read of an address of another family.
+        assert_eq!(unsafe { ip_of((&raw const six).cast()) }, None);
     }
 
     #[test]

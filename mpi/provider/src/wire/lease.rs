@@ -18,10 +18,7 @@
 //! The system call that executes L is no documented barrier, so G is needed. The models of
 //! `loom_tests/tests/leases.rs` run this file.
 
-#[cfg(dpamatch_loom)]
-use loom::sync::atomic::{AtomicU64, Ordering, fence};
-#[cfg(not(dpamatch_loom))]
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use dpamatch_door::{AtomicU64, Ordering, fence, weak};
 
 /// The epoch of a connection that is over.
 pub(crate) const CLOSED: u64 = u64::MAX;
@@ -45,13 +42,13 @@ impl Lease {
     pub(crate) fn set(&self, epoch: u64) {
         // E and F.
         self.epoch.store(epoch, Ordering::Relaxed);
-        fence(Ordering::Release);
+        fence(weak!(Release));
     }
 
     /// The epoch after all that this thread has loaded so far.
     pub(crate) fn epoch(&self) -> u64 {
         // G and C.
-        fence(Ordering::Acquire);
+        fence(weak!(Acquire));
         self.epoch.load(Ordering::Relaxed)
     }
 }

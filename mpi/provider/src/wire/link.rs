@@ -11,8 +11,8 @@ use super::lease::CLOSED;
 use super::memory::{PeerMemory, copy_from_peer};
 use super::record::{Bytes, Kind, Record};
 use super::ring::{Broken, LINES_MAX, LINES_MIN, RingReceiver, RingSender, ring_bytes};
+use super::shared::Witness;
 use super::tcp::TcpLink;
-use super::witness::Witness;
 use crate::bindings::IoVec;
 
 /// Why a connection is over.
@@ -549,7 +549,8 @@ impl Link {
         match self {
             Self::Shm(link) => {
                 link.asleep = true;
-                link.into.fall_asleep() && !link.ready() && !link.ended
+                let long = link.bulk_into.as_ref().map(|bulk| &bulk.ring);
+                link.into.fall_asleep(long) && !link.ended
             }
             Self::Tcp(link) => link.is_idle(),
         }

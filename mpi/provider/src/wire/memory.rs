@@ -1,6 +1,6 @@
 //! Copies between lists of buffers, and from the memory of another process.
 
-use super::witness::Witness;
+use super::shared::Witness;
 use crate::bindings::IoVec;
 
 /// The pieces of the list that hold `length` bytes from `skip` on: where each begins, and its

@@ -25,6 +25,7 @@ mod memory;
 mod peers;
 mod record;
 mod ring;
+mod shared;
 mod tcp;
 mod witness;
 

@@ -162,7 +162,7 @@ pub(crate) struct Bytes {
     pub(crate) length: usize,
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(dpamatch_loom)))]
 mod tests {
     use super::*;
 

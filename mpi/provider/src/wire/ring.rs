@@ -6,13 +6,15 @@
 //!
 //! **States.** The line at position p holds a record once its stamp is p + 1. If the line after a
 //! record had payload last, the sender makes its stamp zero before it stamps the record itself, so
-//! old payload is never taken for a stamp; old stamps are smaller. The receiver's position in the
+//! old payload is never taken for a stamp; old stamps are smaller. In a full ring that line is the
+//! head of the oldest record, which no payload was on. The receiver's position in the
 //! control line says which lines are free again.
 //!
 //! **Orderings.** Stamp: Release by the sender -> Acquire by the receiver: head and payload are
-//! written. Receiver's position: Release -> Acquire: payload is read. `asleep`: SeqCst on both
-//! sides with a fence after the stamp, so that either the sender sees the sleeper or the sleeper
-//! the stamp.
+//! written. Receiver's position: Release -> Acquire: payload is read. `asleep`: the sender stamps
+//! the record and looks for a sleeper, the sleeper says that it sleeps and looks for a stamp. Each
+//! has a SeqCst fence between, so that one of them sees the other. The models of
+//! `loom_tests/tests/rings.rs` run this file.
 //!
 //! **Trust.** Each side keeps its own position; it only compares numbers of the other side. A
 //! receiver's position ahead of the sender's or more than a ring behind it ends the connection, and
@@ -23,14 +25,15 @@
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+use dpamatch_door::{Ordering, fault, fence, weak};
 
 use super::lease::Lease;
 use super::record::{Bytes, EAGER_MAX, HEAD_WORDS, INLINE, Kind, Record, flag};
-use super::witness::Announced;
+use super::shared::{Announced, Control, Line};
 use crate::bindings::IoVec;
-use crate::wire::memory::gather;
 
+/// Bytes of payload on a line.
 const LINE: usize = 64;
 /// Least lines of a ring: two of the longest records, and room to spare.
 pub(super) const LINES_MIN: usize = (2 * EAGER_MAX / LINE).next_power_of_two() * 2;
@@ -38,22 +41,7 @@ pub(super) const LINES_MIN: usize = (2 * EAGER_MAX / LINE).next_power_of_two() *
 pub(super) const LINES_MAX: usize = 1 << 20;
 
 pub(crate) const fn ring_bytes(lines: usize) -> usize {
-    LINE + lines * LINE
-}
-
-/// The receiver's line, read by the sender.
-#[repr(C, align(64))]
-struct Control {
-    /// Lines that the receiver has freed.
-    done: AtomicU64,
-    /// The receiver sleeps, or is about to.
-    asleep: AtomicU32,
-    /// The receiver wants long messages announced.
-    crowded: AtomicU32,
-    /// Until when the sender may use what it reads in the receiver's memory.
-    lease: Lease,
-    /// How the sender knows the receiver's memory.
-    witness: Announced,
+    size_of::<Control>() + lines * size_of::<Line>()
 }
 
 /// The memory of a ring: the common part of both ends.
@@ -75,15 +63,17 @@ impl Place {
         (position & self.mask) as usize
     }
 
-    fn line(&self, position: u64) -> *mut u8 {
-        let index = self.index(position);
+    fn line_start(&self, position: u64) -> *const Line {
+        let bytes = ring_bytes(self.index(position));
         // SAFETY: the index is below the number of lines, all of which are mapped.
-        unsafe { self.start.as_ptr().add(LINE + index * LINE) }
+        unsafe { self.start.as_ptr().add(bytes).cast() }
     }
 
-    fn words(&self, position: u64) -> &[AtomicU64; 1 + HEAD_WORDS] {
-        // SAFETY: `line` gives a whole one, mapped as long as the end lives.
-        unsafe { words(self.line(position)) }
+    #[inline(always)]
+    fn line(&self, position: u64) -> &Line {
+        // SAFETY: `line_start` gives a whole one, mapped as long as the end lives. Any bytes are
+        // valid words, and all access that is not by their atomics is to payload lines.
+        unsafe { &*self.line_start(position) }
     }
 
     /// Lines up to the ring's end.
@@ -96,19 +86,8 @@ impl Place {
     }
 }
 
-/// The words of a line.
-///
-/// # Safety
-/// A whole line of a ring, which stays mapped.
 #[inline(always)]
-unsafe fn words<'a>(line: *const u8) -> &'a [AtomicU64; 1 + HEAD_WORDS] {
-    // SAFETY: the caller's promise: 64 bytes, aligned to as many. Any bytes are valid words, and
-    // all access that is not by these atomics is to payload lines.
-    unsafe { &*line.cast() }
-}
-
-#[inline(always)]
-fn prefetch(line: *const u8) {
+fn prefetch(line: *const Line) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint, without effect on what the program does.
     unsafe {
@@ -125,11 +104,11 @@ fn lines_of(outside: usize) -> u64 {
 
 /// The peer broke the rules of the ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Broken;
+pub(crate) struct Broken;
 
 /// The sending end.
 #[derive(Debug)]
-pub(super) struct RingSender {
+pub(crate) struct RingSender {
     place: Place,
     tail: u64,
     /// The receiver's position as last seen.
@@ -143,7 +122,7 @@ impl RingSender {
     /// `start` is aligned to 64 bytes and begins [`ring_bytes`]`(lines)` bytes that stay mapped
     /// until the value is dropped, `lines` is a power of two of at least [`LINES_MIN`], and no
     /// other sender of this ring exists in this process.
-    pub(super) unsafe fn new(start: NonNull<u8>, lines: usize) -> Self {
+    pub(crate) unsafe fn new(start: NonNull<u8>, lines: usize) -> Self {
         let payload = vec![false; lines].into();
         Self {
             place: Place {
@@ -161,7 +140,7 @@ impl RingSender {
     ///
     /// # Safety
     /// The list's buffers can be read and hold `skip +` [`Record::outside`] bytes.
-    pub(super) unsafe fn put(
+    pub(crate) unsafe fn put(
         &mut self,
         record: Record,
         iov: &[IoVec],
@@ -175,8 +154,7 @@ impl RingSender {
         } else {
             self.tail
         };
-        // One line more: its stamp may be cleared.
-        if !self.has_room(at + lines + 1)? {
+        if !self.has_room(at + lines)? {
             return Ok(false);
         }
         self.clear(at + lines);
@@ -185,11 +163,10 @@ impl RingSender {
             self.payload[first..first + lines as usize - 1].fill(true);
             // SAFETY: the record's lines are free (`has_room`) and lie before the ring's end; the
             // caller vouches for the list.
-            unsafe { gather(iov, skip, self.place.line(at).add(LINE), outside) };
+            unsafe { Line::fill(self.place.line_start(at).add(1), iov, skip, outside) };
         }
         if at != self.tail {
-            // The wrap leads to the first line.
-            self.clear(at);
+            // The first line never holds payload, so no stamp is to be cleared.
             self.stamp(self.tail, Record::new(Kind::Wrap));
         }
         self.stamp(at, record);
@@ -200,13 +177,12 @@ impl RingSender {
     /// Whether there is room for a record without payload outside its head.
     #[inline(always)]
     pub(super) fn has_room_for_head(&mut self) -> Result<bool, Broken> {
-        // One line more: its stamp may be cleared.
-        self.has_room(self.tail + 2)
+        self.has_room(self.tail + 1)
     }
 
     /// Puts a record whose payload, if any, is in its head. `Ok(false)`: the ring is full.
     #[inline(always)]
-    pub(super) fn put_head(&mut self, record: Record) -> Result<bool, Broken> {
+    pub(crate) fn put_head(&mut self, record: Record) -> Result<bool, Broken> {
         debug_assert_eq!(record.outside(), 0);
         if !self.has_room_for_head()? {
             return Ok(false);
@@ -221,18 +197,23 @@ impl RingSender {
     /// Clears the line's stamp, so that the receiver does not read it as a record too early.
     #[inline(always)]
     fn clear(&mut self, position: u64) {
-        if std::mem::take(&mut self.payload[self.place.index(position)]) {
-            self.place.words(position)[0].store(0, Ordering::Relaxed);
+        if std::mem::take(&mut self.payload[self.place.index(position)])
+            && !fault!(RingLineNotCleared)
+        {
+            self.place.line(position).stamp.store(0, Ordering::Relaxed);
         }
     }
 
     #[inline(always)]
     fn stamp(&self, position: u64, record: Record) {
-        let [stamp, head @ ..] = self.place.words(position);
-        for (slot, word) in head.iter().zip(record.to_words()) {
-            slot.store(word, Ordering::Relaxed);
+        let line = self.place.line(position);
+        if !fault!(RingStampFirst) {
+            line.set_words(record.to_words());
         }
-        stamp.store(position + 1, Ordering::Release);
+        line.stamp.store(position + 1, weak!(Release));
+        if fault!(RingStampFirst) {
+            line.set_words(record.to_words());
+        }
     }
 
     #[inline(always)]
@@ -245,7 +226,7 @@ impl RingSender {
 
     #[inline(never)]
     fn look_for_room(&mut self, end: u64) -> Result<bool, Broken> {
-        let done = self.place.control().done.load(Ordering::Acquire);
+        let done = self.place.control().done.load(weak!(Acquire));
         if done < self.done || done > self.tail {
             return Err(Broken);
         }
@@ -254,23 +235,24 @@ impl RingSender {
     }
 
     /// That of the receiver's memory.
-    pub(super) fn lease(&self) -> &Lease {
+    pub(crate) fn lease(&self) -> &Lease {
         &self.place.control().lease
     }
 
     /// That of the receiver.
-    pub(super) fn witness(&self) -> &Announced {
+    pub(crate) fn witness(&self) -> &Announced {
         &self.place.control().witness
     }
 
-    pub(super) fn receiver_is_crowded(&self) -> bool {
+    pub(crate) fn receiver_is_crowded(&self) -> bool {
+        // ordering: a hint, since the receiver takes a long message whether it wants it or not.
         self.place.control().crowded.load(Ordering::Relaxed) != 0
     }
 
     /// Whether the receiver sleeps and must be woken.
-    pub(super) fn receiver_sleeps(&self) -> bool {
-        fence(Ordering::SeqCst);
-        self.place.control().asleep.load(Ordering::SeqCst) != 0
+    pub(crate) fn receiver_sleeps(&self) -> bool {
+        fence(weak!(SeqCst));
+        self.place.control().asleep.load(Ordering::Relaxed) != 0
     }
 }
 
@@ -281,22 +263,22 @@ pub(crate) struct Short<'a> {
     /// Payload bytes. Up to [`INLINE`] stand in the head, more on the lines after it.
     pub(crate) bytes: usize,
     pub(crate) tag: u64,
-    line: *const u8,
-    ring: PhantomData<&'a [AtomicU64]>,
+    line: *const Line,
+    ring: PhantomData<&'a Line>,
 }
 
 impl Short<'_> {
-    /// A word of the line.
+    /// A word of the head.
     #[inline(always)]
     fn word(&self, at: usize) -> u64 {
-        // SAFETY: the line of a ring (`peek`).
-        unsafe { words(self.line)[at].load(Ordering::Relaxed) }
+        // SAFETY: the line of a ring (`peek_plain`).
+        unsafe { &*self.line }.word(at)
     }
 
     /// The sender's completion data; 0 from a sound sender without them.
     #[inline(always)]
     pub(crate) fn data(&self) -> u64 {
-        self.word(3)
+        self.word(2)
     }
 
     #[inline(always)]
@@ -306,14 +288,14 @@ impl Short<'_> {
 
     #[inline(always)]
     pub(crate) fn body(&self) -> [u64; 3] {
-        [5, 6, 7].map(|at| self.word(at))
+        [4, 5, 6].map(|at| self.word(at))
     }
 
     /// The payload outside the head, until [`RingReceiver::release`].
     pub(crate) fn outside(&self) -> Bytes {
         let length = if self.bytes > INLINE { self.bytes } else { 0 };
         Bytes {
-            start: self.line.wrapping_add(LINE),
+            start: self.line.wrapping_add(1).cast(),
             length,
         }
     }
@@ -332,13 +314,13 @@ impl Short<'_> {
         // ring (`peek`). The most common length needs no call.
         unsafe {
             if self.bytes == 8 {
-                target.cast::<u64>().write_unaligned(self.word(5));
+                target.cast::<u64>().write_unaligned(self.word(4));
                 1
             } else if self.bytes <= INLINE {
                 target.copy_from_nonoverlapping(self.body().as_ptr().cast(), self.bytes);
                 1
             } else {
-                target.copy_from_nonoverlapping(self.line.add(LINE), self.bytes);
+                Line::copy_out(self.line.add(1), target, self.bytes);
                 lines_of(self.bytes)
             }
         }
@@ -350,7 +332,7 @@ impl Short<'_> {
             first, bytes, tag, ..
         } = *self;
         let (flags, bytes, body) = ((first >> 8) as u8, bytes as u32, self.body());
-        let (data, cookie) = (self.data(), self.word(4));
+        let (data, cookie) = (self.data(), self.word(3));
         Record {
             kind: Kind::Eager,
             flags,
@@ -376,7 +358,7 @@ pub(crate) struct RingReceiver {
 impl RingReceiver {
     /// # Safety
     /// The conditions of [`RingSender::new`], for the one receiver.
-    pub(super) unsafe fn new(start: NonNull<u8>, lines: usize) -> Self {
+    pub(crate) unsafe fn new(start: NonNull<u8>, lines: usize) -> Self {
         Self {
             place: Place {
                 start,
@@ -389,19 +371,19 @@ impl RingReceiver {
 
     /// Whether a record waits.
     #[inline]
-    pub(super) fn ready(&self) -> bool {
-        self.place.words(self.head)[0].load(Ordering::Acquire) == self.head + 1
+    pub(crate) fn ready(&self) -> bool {
+        self.place.line(self.head).stamp.load(weak!(Acquire)) == self.head + 1
     }
 
     /// The next record, not passed yet, if it is a tagged message with its data in this ring for
     /// whose end the sender does not wait.
     #[inline(always)]
     pub(crate) fn peek_plain(&self) -> Option<Short<'_>> {
-        let [stamp, first, tag, ..] = self.place.words(self.head);
-        if stamp.load(Ordering::Acquire) != self.head + 1 {
+        let line = self.place.line(self.head);
+        if line.stamp.load(weak!(Acquire)) != self.head + 1 {
             return None;
         }
-        let first = first.load(Ordering::Relaxed);
+        let first = line.word(0);
         let bytes = (first >> 32) as usize;
         let plain = u64::from(flag::TAGGED) << 8 | Kind::Eager as u64;
         if first & (u64::from(flag::ACK) << 8 | plain | 0xff) != plain
@@ -409,7 +391,7 @@ impl RingReceiver {
         {
             return None;
         }
-        let (tag, line) = (tag.load(Ordering::Relaxed), self.place.line(self.head));
+        let (tag, line) = (line.word(1), self.place.line_start(self.head));
         Some(Short {
             first,
             bytes,
@@ -429,26 +411,24 @@ impl RingReceiver {
     pub(crate) fn pass(&mut self, lines: u64) {
         self.head += lines;
         // The sender has written it or will soon: prefetch it while this one is handled.
-        prefetch(self.place.line(self.head + 1));
+        prefetch(self.place.line_start(self.head + 1));
     }
 
     /// The next record; its payload lies in the ring until [`release`](Self::release).
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<(Record, Bytes)>, Broken> {
+    pub(crate) fn next(&mut self) -> Result<Option<(Record, Bytes)>, Broken> {
         self.next_if(|_| true)
     }
 
     /// Works like [`next`](Self::next) if the next record is wanted; other ones stay.
     #[inline]
-    pub(super) fn next_if(
+    pub(crate) fn next_if(
         &mut self,
         wanted: impl FnOnce(&Record) -> bool,
     ) -> Result<Option<(Record, Bytes)>, Broken> {
         while self.ready() {
-            let mut words = [0; HEAD_WORDS];
-            for (word, slot) in words.iter_mut().zip(&self.place.words(self.head)[1..]) {
-                *word = slot.load(Ordering::Relaxed);
-            }
+            let line = self.place.line(self.head);
+            let words: [u64; HEAD_WORDS] = std::array::from_fn(|at| line.word(at));
             let record = Record::from_words(words).ok_or(Broken)?;
             let rest = self.place.rest(self.head);
             if record.kind == Kind::Wrap {
@@ -468,10 +448,13 @@ impl RingReceiver {
                 return Err(Broken);
             }
             // SAFETY: inside the ring: the record ends before the ring does.
-            let start = unsafe { self.place.line(self.head).add(LINE) };
+            let start = unsafe { self.place.line_start(self.head).add(1) }.cast();
             self.head += lines;
+            if fault!(RingReleasedInUse) {
+                self.release();
+            }
             // The sender has written it or will soon: prefetch it while this one is handled.
-            prefetch(self.place.line(self.head + 1));
+            prefetch(self.place.line_start(self.head + 1));
             return Ok(Some((record, Bytes { start, length })));
         }
         Ok(None)
@@ -479,46 +462,47 @@ impl RingReceiver {
 
     /// Gives the lines of all records read so far back to the sender.
     #[inline]
-    pub(super) fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         if self.released != self.head {
             self.released = self.head;
-            self.place
-                .control()
-                .done
-                .store(self.head, Ordering::Release);
+            self.place.control().done.store(self.head, weak!(Release));
         }
     }
 
     /// That of this side's memory.
-    pub(super) fn lease(&self) -> &Lease {
+    pub(crate) fn lease(&self) -> &Lease {
         &self.place.control().lease
     }
 
     /// That of this side.
-    pub(super) fn witness(&self) -> &Announced {
+    pub(crate) fn witness(&self) -> &Announced {
         &self.place.control().witness
     }
 
     /// Asks the sender to announce long messages, or no longer.
-    pub(super) fn set_crowded(&self, crowded: bool) {
+    pub(crate) fn set_crowded(&self, crowded: bool) {
         self.place
             .control()
             .crowded
+            // ordering: a hint, since this side takes a long message whether it wants it or not.
             .store(crowded.into(), Ordering::Relaxed);
     }
 
-    /// Announces that this side will sleep. `false`: a record waits.
-    pub(super) fn fall_asleep(&self) -> bool {
-        self.place.control().asleep.store(1, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-        !self.ready()
+    /// Announces that this side will sleep. `false`: a record waits in this ring, or in the one
+    /// whose sender looks for a sleeper here, too.
+    pub(crate) fn fall_asleep(&self, long: Option<&Self>) -> bool {
+        let look = || !self.ready() && (fault!(SleepForgetsLong) || !long.is_some_and(Self::ready));
+        let before = fault!(SleepAfterLook).then(look);
+        self.place.control().asleep.store(1, Ordering::Relaxed);
+        fence(weak!(SeqCst));
+        before.unwrap_or_else(look)
     }
 
     /// Announces that this side is awake.
-    pub(super) fn wake(&self) {
-        self.place.control().asleep.store(0, Ordering::SeqCst);
+    pub(crate) fn wake(&self) {
+        self.place.control().asleep.store(0, Ordering::Relaxed);
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(dpamatch_loom)))]
 mod tests;

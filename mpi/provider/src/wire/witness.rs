@@ -14,12 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
-/// A number in the memory of a process by which its readers know it. All zero: none.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Witness {
-    pub(super) address: u64,
-    pub(super) value: u64,
-}
+use super::shared::Witness;
 
 impl Witness {
     const NONE: Self = Self {
@@ -35,6 +30,7 @@ impl Witness {
             return Self::NONE;
         };
         // A child of a fork finds a zero, whatever its parent had.
+        // ordering: threads of one process agree on one word, and no other memory goes with it.
         if word.load(Ordering::Relaxed) == 0 {
             let Ok(number) = random_number() else {
                 return Self::NONE;
@@ -44,6 +40,7 @@ impl Witness {
         }
         Self {
             address: std::ptr::from_ref(word) as u64,
+            // ordering: as above.
             value: word.load(Ordering::Relaxed),
         }
     }
@@ -74,30 +71,6 @@ fn random_number() -> Result<u64, Errno> {
         0 => Err(Errno::AGAIN),
         _ if got < bytes.len() => Err(Errno::AGAIN),
         number => Ok(number),
-    }
-}
-
-/// A place for a witness in shared memory.
-#[repr(C)]
-pub(super) struct Announced {
-    address: AtomicU64,
-    value: AtomicU64,
-}
-
-impl Announced {
-    /// Announces this process's witness, before the first record. The record's stamp publishes it:
-    /// the peer asks for it for the sake of a record.
-    pub(super) fn set(&self, witness: Witness) {
-        self.address.store(witness.address, Ordering::Relaxed);
-        self.value.store(witness.value, Ordering::Relaxed);
-    }
-
-    /// What the peer has announced; zeros, if it has no witness.
-    pub(super) fn get(&self) -> Witness {
-        Witness {
-            address: self.address.load(Ordering::Relaxed),
-            value: self.value.load(Ordering::Relaxed),
-        }
     }
 }
 

@@ -9,6 +9,7 @@ struct spinlock_s {
 
 void dpa_emulator_spin(void);
 
+/* ordering: who takes the lock acquires what its last holder released. */
 #define spin_init(lock) __atomic_store_n(&(lock)->locked, 0, __ATOMIC_RELEASE)
 #define spin_lock(lock)                                                           \
 	do {                                                                      \

@@ -63,6 +63,7 @@ static inline void *flexio_dev_rwqe_get_addr(struct flexio_dev_wqe_rcv_data_seg 
 }
 
 /* Doorbell records. */
+/* ordering: the NIC, which acquires a record, sees the entries that were given back before. */
 static inline void flexio_dev_dbr_cq_set_ci(uint32_t *dbr, uint32_t index)
 {
 	__atomic_store_n(dbr, cpu_to_be32(index & 0xffffff), __ATOMIC_RELEASE);

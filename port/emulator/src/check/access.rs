@@ -127,6 +127,11 @@ impl Watch {
         !self.writes[1].borrow().is_empty()
     }
 
+    /// Ranges of the heap that were written since the last fence, and by which instruction.
+    pub(crate) fn unfenced_in_heap(&self) -> Vec<(Range<usize>, usize)> {
+        self.writes[0].borrow().all()
+    }
+
     pub(crate) fn has_unfenced(&self) -> bool {
         self.writes.iter().any(|writes| !writes.borrow().is_empty())
     }
@@ -167,19 +172,41 @@ impl Watch {
             .any(|writes| writes.borrow().has_forgotten)
     }
 
-    fn in_block(&self, heap: &Heap, access: Access) -> bool {
+    fn in_block(&self, heap: &Heap, access: Access) -> Block {
+        // ordering: the blocks have a lock; a thread that races with `free` may find its block once
+        // more.
         let generation = heap.generation.load(Ordering::Acquire);
         let known = &self.blocks[access.address / 64 % BLOCKS];
         let (start, end, of) = known.get();
         if of == generation && access.within(&(start..end)) {
-            return true;
+            return Block::Known;
         }
         let Some(block) = heap.block(access.address as u64) else {
-            return false;
+            return Block::None;
         };
         let block = block.start as usize..block.end as usize;
         known.set((block.start, block.end, generation));
-        access.within(&block)
+        match access.within(&block) {
+            true => Block::New,
+            false => Block::None,
+        }
+    }
+}
+
+/// What a thread knows of the block that it accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Block {
+    Known,
+    New,
+    None,
+}
+
+/// The thread accesses a block that it has not used lately.
+#[cold]
+fn first_use(unit: &Unit, heap: &Heap, access: Access) {
+    if heap.is_written(access.address as u64) && !access.writes {
+        let why = " of a block that nobody has written yet";
+        wrong(unit, Fault::Unwritten, access, why);
     }
 }
 
@@ -241,8 +268,10 @@ pub(crate) fn check(unit: &Unit, access: Access) {
     }
     let mut host = false;
     if heap.has(address as u64) {
-        if !watch.in_block(heap, access) {
-            wrong(unit, Fault::Memory, access, &heap.explain(address as u64));
+        match watch.in_block(heap, access) {
+            Block::Known => {}
+            Block::New => first_use(unit, heap, access),
+            Block::None => wrong(unit, Fault::Memory, access, &heap.explain(address as u64)),
         }
     } else if !access.within(&unit.process.image.range) {
         host = host_memory(unit, access);
@@ -290,6 +319,7 @@ fn host_memory(unit: &Unit, access: Access) -> bool {
 
 /// An activation or a call is about to end.
 pub(crate) fn ends(unit: &Unit) {
+    unit.own.doca.ends(unit);
     let last = unit.own.watch.writes[1].borrow().last();
     if let Some((range, place)) = last {
         let text = format_args!(

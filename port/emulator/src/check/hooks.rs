@@ -176,6 +176,7 @@ unsafe extern "C" fn fill(to: *mut u8, byte: c_int, bytes: usize, caller: Caller
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_thread_fence(order: c_int) {
+    // ordering: device code's own fence, in the strongest order.
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
     if let Some(unit) = current() {
         race::fence(unit, order != RELEASE, order >= RELEASE);
@@ -202,6 +203,7 @@ fn atomic_order(address: usize, order: c_int, reads: bool, writes: bool) {
 }
 
 /// Changes of a word that answer what it was.
+// ordering: device code's own accesses, in the strongest order.
 macro_rules! changes {
     ($($method:ident)+) => {
         $(pub(super) unsafe extern "C" fn $method(
@@ -218,6 +220,7 @@ macro_rules! changes {
 }
 
 /// Atomic accesses of one width: the calls, and what they do, in the strongest order.
+// ordering: device code's own accesses, in the strongest order.
 macro_rules! atomics {
     ($($module:ident, $atomic:ident, $word:ty, $call:literal;)+) => {$(
         mod $module {

@@ -13,6 +13,7 @@ pub(crate) fn note(text: fmt::Arguments<'_>) {
 
 /// A line that a program gets at most once, by its flag.
 pub(crate) fn note_once(said: &AtomicBool, text: fmt::Arguments<'_>) {
+    // ordering: said once; no memory goes with it.
     if !said.swap(true, Ordering::Relaxed) {
         note(text);
     }
@@ -68,9 +69,17 @@ faults! {
     Call => "refused-call",
     Crash => "crash",
     Ended => "ended",
+    Unwritten => "unwritten",
+    NotPublished => "not-published",
+    NotFlushed => "not-flushed",
+    NotArmed => "not-armed",
+    NotPermitted => "not-permitted",
+    TwoWaiters => "two-waiters",
+    AfterAck => "after-ack",
+    NotReposted => "not-reposted",
 }
-// A thread remembers in 32 bits which kinds it has reported.
-const _: () = assert!(NAMES.len() <= 32);
+// A thread remembers in 64 bits which kinds it has reported.
+const _: () = assert!(NAMES.len() <= 64);
 
 /// The source line of the call that the thread makes on this host thread.
 fn here(unit: &Unit) -> Option<String> {

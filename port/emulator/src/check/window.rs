@@ -20,6 +20,7 @@ static GONE: AtomicU64 = AtomicU64::new(0);
 
 /// A key or a window is about to go, or has just gone.
 pub(crate) fn gone() {
+    // ordering: keys and windows have locks; the number only says that a look is due.
     GONE.fetch_add(1, Ordering::AcqRel);
 }
 
@@ -109,6 +110,7 @@ impl Windows {
 
     /// The window that an access uses, or what is wrong with it.
     pub(super) fn of(&self, access: Access) -> Result<Range<usize>, &'static str> {
+        // ordering: as in `gone`.
         let now = GONE.load(Ordering::Acquire);
         let mut views = self.views.borrow_mut();
         if self.seen.replace(now) != now {

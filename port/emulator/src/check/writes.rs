@@ -59,6 +59,13 @@ impl Writes {
         }
     }
 
+    /// All ranges, the oldest first, with the instruction that wrote each.
+    pub(super) fn all(&self) -> Vec<(Range<usize>, usize)> {
+        let old = self.ranges.iter();
+        let old = old.map(|(&start, &(end, place))| (start..end, place));
+        old.chain(self.new.iter().cloned()).collect()
+    }
+
     /// The range that was written last.
     pub(super) fn last(&self) -> Option<(Range<usize>, usize)> {
         self.new.last().cloned()

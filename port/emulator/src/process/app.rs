@@ -7,6 +7,7 @@ use crate::machine::machine;
 use crate::status::{Given, Refusal, attributes, calls, host, put};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Most bytes of a program's name.
@@ -17,6 +18,18 @@ pub(crate) struct App {
     pub(crate) bytes: Vec<u8>,
     /// Prototypes of functions that were called, by their place in the file.
     pub(crate) prototypes: Mutex<HashMap<u64, Arc<Prototype>>>,
+    /// What the program may do, of its attributes; all if it names none.
+    attributes: AtomicU64,
+}
+
+/// The attribute of notifications.
+const EMPTY_COMPLETIONS: u64 = 1;
+
+impl App {
+    pub(crate) fn lacks_empty_completions(&self) -> bool {
+        // ordering: set by the constructors, before `main`.
+        self.attributes.load(Ordering::Relaxed) & EMPTY_COMPLETIONS == 0
+    }
 }
 
 #[repr(C)]
@@ -56,12 +69,13 @@ fn add(name: &CStr, bytes: &[u8]) -> Result<(u32, Arc<App>), Refusal> {
         name: name.to_owned(),
         bytes: bytes.to_vec(),
         prototypes: Mutex::default(),
+        attributes: u64::MAX.into(),
     });
     let number = machine().objects().apps.insert(|_| Arc::clone(&app));
     Ok((number.ok_or("too many programs")?, app))
 }
 
-fn find(app: Handle) -> Result<Arc<App>, Refusal> {
+pub(crate) fn find(app: Handle) -> Result<Arc<App>, Refusal> {
     let number = Kind::App.number(app)?;
     machine()
         .objects()
@@ -108,6 +122,16 @@ extern "C" fn dpa_emulator_register(
                 .insert(stub as usize, (Arc::clone(&made), name));
         }
         put(app, Kind::App.handle(number))
+    });
+}
+
+/// What the constructors call as well if dpacc was given attributes.
+#[unsafe(no_mangle)]
+extern "C" fn dpa_emulator_attributes(app: Handle, attributes: u64) {
+    host("dpa_emulator_attributes", || {
+        // ordering: as in `lacks_empty_completions`.
+        find(app)?.attributes.store(attributes, Ordering::Relaxed);
+        Ok(())
     });
 }
 

@@ -2,9 +2,9 @@
 
 use crate::machine::lock;
 use crate::status::Refusal;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Bytes between two blocks that belong to nobody: the red zone in which overruns are found.
@@ -22,6 +22,8 @@ pub(crate) struct Heap {
     blocks: Mutex<Blocks>,
     /// Blocks freed so far: what others know of blocks holds for one generation.
     pub(crate) generation: AtomicU64,
+    /// Whether there are blocks that nobody has written yet, of those that are watched for it.
+    has_unwritten: AtomicBool,
 }
 
 /// All heaps, to name the owner of an address.
@@ -44,6 +46,7 @@ struct Blocks {
     freed: BTreeMap<u64, u64>,
     order: VecDeque<u64>,
     freed_bytes: u64,
+    unwritten: BTreeSet<u64>,
 }
 
 /// The block of a map that has an address.
@@ -146,11 +149,13 @@ impl Heap {
             return Err(format!("no memory for a heap of {bytes} bytes").into());
         }
         let (blocks, generation) = (Mutex::default(), AtomicU64::new(0));
+        let has_unwritten = AtomicBool::new(false);
         let made = Arc::new(Self {
             base: base as u64,
             bytes,
             blocks,
             generation,
+            has_unwritten,
         });
         lock(&HEAPS).push(Arc::downgrade(&made));
         Ok(made)
@@ -188,8 +193,39 @@ impl Heap {
             return Err(format!("{address:#x} {what}").into());
         };
         blocks.retire(address, length);
+        blocks.unwritten.remove(&address);
+        // ordering: as in `in_block`.
         self.generation.fetch_add(1, Ordering::AcqRel);
         Ok(())
+    }
+
+    /// Reads of this block are faults until somebody writes it.
+    pub(crate) fn expect_writes(&self, block: u64) {
+        lock(&self.blocks).unwritten.insert(block);
+        // ordering: a thread that races with the host may miss the block once; the blocks have a
+        // lock.
+        self.has_unwritten.store(true, Ordering::Release);
+    }
+
+    /// A part of a block is written. Answers whether it is the first.
+    pub(crate) fn is_written(&self, address: u64) -> bool {
+        // ordering: as above.
+        if !self.has_unwritten.load(Ordering::Acquire) {
+            return false;
+        }
+        let mut blocks = lock(&self.blocks);
+        let block = block_at(&blocks.used, address);
+        let was_first = block.is_some_and(|block| blocks.unwritten.remove(&block.start));
+        let is_left = !blocks.unwritten.is_empty();
+        // ordering: as above, and with the lock, so that it hides no block.
+        self.has_unwritten.store(is_left, Ordering::Release);
+        was_first
+    }
+
+    /// The host writes a part of a block.
+    pub(crate) fn host_writes(&self, address: u64, bytes: u64) {
+        self.is_written(address);
+        crate::check::race::host_writes(address as usize, bytes as usize);
     }
 
     pub(crate) fn has(&self, address: u64) -> bool {
@@ -285,8 +321,10 @@ impl Place {
 
     /// A big-endian word of a doorbell record.
     pub(crate) fn word(&self, index: u64) -> u32 {
-        let at = self.at(index * 4, 4).cast::<u32>();
+        let at = self.at(index * 4, 4).cast::<AtomicU32>();
         // SAFETY: in the heap; records are aligned to 4, which `record` checks.
-        u32::from_be(unsafe { at.read_volatile() })
+        let record = unsafe { &*at };
+        // ordering: the acquire of the release with which device code gives entries back.
+        u32::from_be(record.load(Ordering::Acquire))
     }
 }

@@ -1,7 +1,7 @@
 //! The host's calls on processes and message streams.
 
 use super::message::Stream;
-use super::{Heap, HeapInfo, Image, Process, ended};
+use super::{App, Heap, HeapInfo, Image, Process, ended};
 use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::machine;
 use crate::status::{Given, Refusal, attributes, calls, given, put};
@@ -39,6 +39,39 @@ pub(super) fn no_congestion_control(call: &str) {
     crate::check::note_once(&SAID, text);
 }
 
+/// A process that runs the program, whose queues and keys default to this protection domain;
+/// `owns_pd`: which ends with the process.
+pub(crate) fn create(app: Arc<App>, pd: usize, owns_pd: bool) -> Result<Arc<Process>, Refusal> {
+    let image = Image::load(&app.name.to_string_lossy(), &app.bytes)?;
+    let heap = Heap::new(crate::environment::heap_bytes())?;
+    // SAFETY: a new descriptor, or -1.
+    let event = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
+    if event < 0 {
+        return Err("no event descriptor".into());
+    }
+    let mut made = None;
+    machine().objects().processes.insert(|id| {
+        let process = Process {
+            id,
+            app,
+            image,
+            heap,
+            shadows: Default::default(),
+            pd,
+            owns_pd,
+            doca: Default::default(),
+            streams: Default::default(),
+            state: ended::NOT.into(),
+            error_handler: 0.into(),
+            // SAFETY: new, and owned by nobody else.
+            error_event: unsafe { OwnedFd::from_raw_fd(event) },
+        };
+        Arc::clone(made.insert(Arc::new(process)))
+    });
+    machine().scheduler.start();
+    made.ok_or_else(|| "too many processes".into())
+}
+
 calls! {
     fn flexio_process_create(
         context: *mut c_void, app: Handle, attr: Given<ProcessAttributes>, process: Given<Handle>
@@ -51,34 +84,8 @@ calls! {
         if attr.is_some_and(|attr| attr.pcc != 0) {
             no_congestion_control("flexio_process_create");
         }
-        let image = Image::load(&app.name.to_string_lossy(), &app.bytes)?;
-        let heap = Heap::new(crate::environment::heap_bytes())?;
-        // SAFETY: a new descriptor, or -1.
-        let event = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
-        if event < 0 {
-            return Err("no event descriptor".into());
-        }
         let pd = if owns_pd { crate::verbs::new_pd(context)? } else { pd };
-        let mut objects = machine().objects();
-        let made = objects.processes.insert(|id| {
-            Arc::new(Process {
-                id,
-                app,
-                image,
-                heap,
-                shadows: Default::default(),
-                pd: pd as usize,
-                owns_pd,
-                streams: Default::default(),
-                state: ended::NOT.into(),
-                error_handler: 0.into(),
-                // SAFETY: new, and owned by nobody else.
-                error_event: unsafe { OwnedFd::from_raw_fd(event) },
-            })
-        });
-        drop(objects);
-        machine().scheduler.start();
-        put(process, Kind::Process.handle(made.ok_or("too many processes")?))
+        put(process, Kind::Process.handle(create(app, pd as usize, owns_pd)?.id))
     }
 
     fn flexio_process_get_pd(process: Handle) -> *mut c_void = std::ptr::null_mut() => {
@@ -110,6 +117,7 @@ calls! {
     fn flexio_process_error_handler_set(process: Handle, stub: *const c_void) {
         let process = machine().process(process)?;
         let entry = crate::thread::entry(&process, stub)?;
+        // ordering: an address of code that is loaded already.
         process.error_handler.store(entry.1, Ordering::Release);
         Ok(())
     }
@@ -190,11 +198,12 @@ calls! {
     }
 }
 
-fn destroy(id: u32) -> Result<(), Refusal> {
+pub(crate) fn destroy(id: u32) -> Result<(), Refusal> {
     let gone = machine().process(Kind::Process.handle(id))?;
     machine().nic().look_last(|cq| cq.process == id);
     gone.end(ended::FINISHED);
     crate::thread::retire_all(&gone);
+    gone.doca.clear();
     machine().nic().forget(id);
     machine().objects().processes.remove(id);
     Ok(())

@@ -1,10 +1,13 @@
 //! A private copy of a device part, loaded into this program.
 
+use crate::machine::lock;
 use crate::status::Refusal;
 use object::{Object, ObjectSymbol, SymbolKind};
+use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Mutex;
 
 /// A loaded device part. Processes share no globals, since each loads another file.
 pub(crate) struct Image {
@@ -13,6 +16,8 @@ pub(crate) struct Image {
     pub(crate) path: String,
     /// Where it lies, and from which address its file counts.
     pub(crate) range: Range<usize>,
+    /// Addresses of functions that were looked for.
+    known: Mutex<HashMap<String, usize>>,
     _file: OwnedFd,
 }
 
@@ -100,6 +105,7 @@ impl Image {
             loaded,
             path,
             range: range(loaded, bytes),
+            known: Mutex::default(),
             _file: file,
         })
     }
@@ -107,6 +113,15 @@ impl Image {
     /// The function's address. `bytes` are those of the file, whose table of symbols also has the
     /// functions that are `static`.
     pub(crate) fn function(&self, name: &str, bytes: &[u8]) -> Result<usize, Refusal> {
+        if let Some(&found) = lock(&self.known).get(name) {
+            return Ok(found);
+        }
+        let found = self.find(name, bytes)?;
+        lock(&self.known).insert(name.to_owned(), found);
+        Ok(found)
+    }
+
+    fn find(&self, name: &str, bytes: &[u8]) -> Result<usize, Refusal> {
         let file = object::File::parse(bytes).map_err(|error| error.to_string())?;
         let is_it = |symbol: &object::Symbol<'_, '_>| {
             symbol.kind() == SymbolKind::Text && symbol.name() == Ok(name)
@@ -155,7 +170,9 @@ impl Image {
             .ok()
             .filter(|output| output.status.success());
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        let is_own = |line: &&str| !line.contains("/libflexio-dev/");
+        let is_of_headers =
+            |line: &str| line.contains("/libflexio-dev/") || line.contains("/doca_dpa_dev");
+        let is_own = |line: &&str| !is_of_headers(line);
         let line = text.as_deref().and_then(|text| {
             text.lines()
                 .find(is_own)

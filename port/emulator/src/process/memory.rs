@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 /// Most bytes of one call's copy.
 const MOST: usize = 1 << 40;
 
-fn bytes(bytes: usize) -> Result<u64, Refusal> {
+pub(crate) fn bytes(bytes: usize) -> Result<u64, Refusal> {
     if bytes == 0 || bytes > MOST {
         return Err(format!("{bytes} bytes").into());
     }

@@ -9,9 +9,11 @@ mod message;
 mod prototype;
 mod resources;
 
-pub(crate) use app::{App, stub};
+pub(crate) use app::{App, find as app, stub};
 pub(crate) use heap::{Heap, HeapInfo, Place, is_of_a_heap};
+pub(crate) use host::{create, destroy};
 pub(crate) use image::Image;
+pub(crate) use memory::bytes;
 pub(crate) use prototype::{Class, Parameter, Prototype, Scalar};
 
 use crate::machine::lock;
@@ -39,6 +41,7 @@ pub(crate) struct Process {
     pub(crate) pd: usize,
     /// Whether the process has made that domain.
     owns_pd: bool,
+    pub(crate) doca: crate::doca::Shared,
     streams: Mutex<Vec<Option<Stream>>>,
     state: AtomicU32,
     error_handler: AtomicUsize,
@@ -56,19 +59,25 @@ impl Drop for Process {
 impl Process {
     /// With which code the process ended, or [`ended::NOT`].
     pub(crate) fn state(&self) -> u32 {
+        // ordering: a process ends once, and threads look at each step; no memory goes with the
+        // code.
         self.state.load(Ordering::Acquire)
     }
 
     /// Ends the process, once. Its threads stop at their next step.
     pub(crate) fn end(self: &Arc<Self>, code: u32) {
-        let (done, seen) = (Ordering::AcqRel, Ordering::Acquire);
-        let old = self
-            .state
-            .compare_exchange(ended::NOT, code.max(1), done, seen);
+        // ordering: as in `state`.
+        let old = self.state.compare_exchange(
+            ended::NOT,
+            code.max(1),
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        );
         if old.is_err() || code == ended::FINISHED {
             return;
         }
         crate::thread::signal(&self.error_event);
+        // ordering: as in `flexio_process_error_handler_set`.
         let entry = self.error_handler.load(Ordering::Acquire);
         if entry != 0 {
             crate::thread::last_words(self, entry, u64::from(code));

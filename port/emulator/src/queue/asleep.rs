@@ -17,7 +17,11 @@ const LOOKS: Duration = Duration::from_millis(10);
 /// How long a handler sleeps until a running program hears of it.
 const WHILE_IT_RUNS: Duration = Duration::from_secs(3);
 /// How long it has slept when its program ends: with completions in its queue, and without.
-const AT_THE_END: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(500)];
+pub(super) const AT_THE_END: [Duration; 2] =
+    [Duration::from_millis(200), Duration::from_millis(500)];
+
+/// How long a message waits for a receive until a running program hears of it.
+const WHILE_IT_STALLS: Duration = Duration::from_secs(1);
 
 /// A queue that is not armed, and whose handler sleeps.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +52,7 @@ impl Nic {
         self.looked = Some(now);
         let numbers: Vec<u32> = self.cqs.iter().map(|(number, _)| number).collect();
         let mut one_may = false;
+        self.look_at_stalled(WHILE_IT_STALLS);
         for number in numbers {
             let found = self.sleeper(number, now);
             let Some(cq) = self.cqs.get_mut(number) else {
@@ -64,9 +69,49 @@ impl Nic {
         one_may
     }
 
+    /// Names receive queues for which a message has waited for at least `limit`.
+    pub(super) fn look_at_stalled(&mut self, limit: Duration) {
+        for number in self.stalled.clone() {
+            let Some(wq) = self.wqs.get_mut(number) else {
+                continue;
+            };
+            let remote = wq.pair.map(|pair| pair.remote);
+            let Some((send, remote)) = wq.send.as_mut().zip(remote) else {
+                continue;
+            };
+            let is_late = send.stalled.is_some_and(|since| since.elapsed() >= limit);
+            if is_late && !std::mem::replace(&mut send.is_reported, true) {
+                self.tell_stalled(number, remote, limit);
+            }
+        }
+    }
+
+    fn tell_stalled(&self, number: u32, remote: u32, limit: Duration) {
+        let at = self
+            .wqs
+            .get(remote)
+            .and_then(|wq| wq.shared)
+            .unwrap_or(remote);
+        let receive = self.wqs.get(at).and_then(|wq| wq.receive.as_ref());
+        let cq = receive.and_then(|receive| self.cqs.get(receive.cqn));
+        let unit = cq.and_then(|cq| cq.unit.as_ref());
+        let rests = unit.filter(|unit| unit.state.is_idle() && cq.is_some_and(Cq::is_consumed));
+        let why = rests.map_or_else(String::new, |unit| {
+            let place = slept_at(unit);
+            format!(", and its thread has consumed all completions and given none back{place}")
+        });
+        let limit = limit.as_millis();
+        let text = format_args!(
+            "receive queue {at:#x}: a message of send queue {number:#x} waits more than {limit} ms \
+             for a receive{why}"
+        );
+        device(unit.map(|unit| &**unit), Fault::NotReposted, text);
+    }
+
     /// The last look at the queues that `ends` chooses, whose program goes on without them.
     pub(crate) fn look_last(&mut self, ends: impl Fn(&Cq) -> bool) {
         let now = Instant::now();
+        self.look_at_stalled(AT_THE_END[0]);
         let chosen = self.cqs.iter().filter(|(_, cq)| ends(cq));
         let numbers: Vec<u32> = chosen.map(|(number, _)| number).collect();
         for number in numbers {
@@ -85,7 +130,7 @@ impl Nic {
         let unit = cq.unit.as_ref()?;
         let is_armed = cq.armed || cq.always_armed;
         let is_off = cq.broken || cq.overrun_ignore || cq.collapsed;
-        let sleeps = unit.is_idle() && unit.process.state() == ended::NOT;
+        let sleeps = unit.state.is_idle() && unit.process.state() == ended::NOT;
         if is_armed || is_off || !sleeps || self.is_woken_otherwise(unit, number) {
             return None;
         }
@@ -132,16 +177,20 @@ fn is_polled_by_others(cq: &Cq, unit: &Arc<Unit>) -> bool {
     })
 }
 
+/// Where a thread went to sleep, for the end of a line.
+fn slept_at(unit: &Unit) -> String {
+    let place = unit.slept_at();
+    if place == 0 {
+        return String::new();
+    }
+    let line = unit.process.image.source_line(place.wrapping_sub(1));
+    format!("; it went to sleep at {line}")
+}
+
 fn tell(cq: &Cq) {
     let Some(unit) = &cq.unit else { return };
     let (number, waiting) = (cq.number, cq.waiting());
-    let place = unit.slept_at();
-    let place = if place == 0 {
-        String::new()
-    } else {
-        let line = unit.process.image.source_line(place.wrapping_sub(1));
-        format!("; it went to sleep at {line}")
-    };
+    let place = slept_at(unit);
     let text = if waiting == 0 {
         format!(
             "the thread sleeps and its completion queue {number:#x} is not armed, so nothing \

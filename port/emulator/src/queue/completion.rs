@@ -59,6 +59,8 @@ pub(crate) struct Cq {
     pub(crate) overrun_ignore: bool,
     /// Only the newest completion is of interest: it is always the ring's first entry.
     pub(crate) collapsed: bool,
+    /// Completions have a time stamp in nanoseconds.
+    pub(crate) stamps: bool,
     pub(crate) unit: Option<Arc<Unit>>,
     /// Work queues that complete here.
     pub(crate) users: u32,
@@ -82,6 +84,37 @@ const VAIN_WAKES: u32 = 256;
 const FULL: Duration = Duration::from_millis(500);
 
 impl Cq {
+    /// An armed queue with a place for its ring and one for its record, which wakes the thread.
+    pub(crate) fn new(
+        process: u32,
+        (ring, record): (Place, Place),
+        log_depth: u8,
+        unit: Option<Arc<Unit>>,
+    ) -> Self {
+        Self {
+            number: 0,
+            process,
+            ring,
+            record,
+            log_depth,
+            producer: 0,
+            armed: true,
+            armed_by: None,
+            always_armed: false,
+            overrun_ignore: false,
+            collapsed: false,
+            stamps: false,
+            unit,
+            users: 0,
+            broken: false,
+            full: None,
+            asleep: None,
+            receiver: None,
+            was_owned: false,
+            woken: (u32::MAX, 0),
+        }
+    }
+
     /// Completions that are consumed, by the queue's record.
     pub(crate) fn consumed(&self) -> u32 {
         self.record.word(0) & INDEX
@@ -133,12 +166,16 @@ impl Cq {
         } else {
             self.producer & (depth - 1)
         };
-        let entry = completion.bytes((self.producer >> self.log_depth) as u8 & 1);
+        let mut entry = completion.bytes((self.producer >> self.log_depth) as u8 & 1);
+        if self.stamps && completion.syndrome == 0 {
+            entry[0x30..0x38].copy_from_slice(&crate::thread::nanoseconds().to_be_bytes());
+        }
         let last = format::CQE as usize - 1;
         let place = self.ring.at(u64::from(at) * format::CQE, format::CQE);
         crate::check::race::completes(self.number, place.addr());
         // SAFETY: an entry of the ring, which the heap keeps mapped. The byte with the owner bit
         // comes last and publishes the others.
+        // ordering: the owner byte publishes the entry to the acquire of `dpa_emulator_poll`.
         let before = unsafe {
             let owner = &*place.add(last).cast::<AtomicU8>();
             let before = owner.load(Ordering::Relaxed);
@@ -169,6 +206,7 @@ impl Cq {
         let at = u64::from(self.producer & ((1 << self.log_depth) - 1));
         let last = self.ring.at(at * format::CQE + format::CQE - 1, 1);
         // SAFETY: in the ring, which the heap keeps mapped.
+        // ordering: for a message only.
         let next = unsafe { &*last.cast::<AtomicU8>() }.load(Ordering::Acquire) & 1;
         let comes = (self.producer >> self.log_depth) as u8 & 1;
         if self.was_owned || next == comes {

@@ -109,24 +109,11 @@ calls! {
         let record = record(&process, attr.record)?;
         let number = machine().nic().cqs.insert(|number| Cq {
             number,
-            process: process.id,
-            ring,
-            record,
-            log_depth: attr.log_depth,
-            producer: 0,
             armed: attr.no_arm == 0,
-            armed_by: None,
             always_armed: attr.always_armed != 0,
             overrun_ignore: attr.overrun_ignore != 0,
             collapsed: attr.collapsed != 0,
-            unit,
-            users: 0,
-            broken: false,
-            full: None,
-            asleep: None,
-            receiver: None,
-            was_owned: false,
-            woken: (u32::MAX, 0),
+            ..Cq::new(process.id, (ring, record), attr.log_depth, unit)
         });
         put(cq, Kind::Cq.handle(number.ok_or("too many completion queues")?))
     }
@@ -187,6 +174,11 @@ fn add(wq: Wq, queue: Given<Handle>) -> Result<(), Refusal> {
     if queue.pointer().is_null() {
         return Err("no place for the result".into());
     }
+    put(queue, Kind::Wq.handle(attach(wq)?))
+}
+
+/// Adds a work queue to its completion queues. Answers its number.
+pub(crate) fn attach(wq: Wq) -> Result<u32, Refusal> {
     let mut guard = machine().nic();
     let nic = &mut *guard;
     let cqns: Vec<_> = wq.completes_at().collect();
@@ -210,14 +202,15 @@ fn add(wq: Wq, queue: Given<Handle>) -> Result<(), Refusal> {
             .into_iter()
             .for_each(|cq| cq.users += 1);
     }
-    put(queue, Kind::Wq.handle(number))
+    Ok(number)
 }
 
-fn destroy(number: u32) -> Result<(), Refusal> {
+pub(crate) fn destroy(number: u32) -> Result<(), Refusal> {
     let mut nic = machine().nic();
     if nic.wqs.get(number).ok_or_else(|| Kind::Wq.gone())?.rules > 0 {
         return Err("steering rules lead here".into());
     }
+    nic.look_at_stalled(super::asleep::AT_THE_END[0]);
     let gone = nic.wqs.remove(number);
     for cqn in gone.iter().flat_map(Wq::completes_at) {
         nic.cqs

@@ -197,6 +197,7 @@ impl Keys {
         }
         crate::check::race::nic_writes(word.addr(), 8);
         // SAFETY: the key covers the aligned word, which stays mapped.
+        // ordering: a word of the program's, in the order of the wire's atomics.
         let found = unsafe { &*word }
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |old| Some(change(old)));
         Ok(found.unwrap_or_else(|old| old))

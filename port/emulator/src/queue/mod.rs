@@ -6,7 +6,7 @@
 
 mod asleep;
 mod completion;
-mod format;
+pub(crate) mod format;
 mod host;
 mod key;
 mod pair;
@@ -14,6 +14,7 @@ mod receive;
 mod send;
 
 pub(crate) use completion::{Completion, Cq};
+pub(crate) use host::{attach, destroy as detach};
 pub(crate) use key::{Keys, Mkey};
 pub(crate) use pair::Pair;
 pub(crate) use receive::Receiver;
@@ -45,6 +46,8 @@ pub(crate) struct Wq {
     /// checked.
     pub(crate) pd: usize,
     pub(crate) receive: Option<Receiver>,
+    /// The work queue from which a pair receives that has no receive queue of its own.
+    pub(crate) shared: Option<u32>,
     pub(crate) send: Option<Sender>,
     pub(crate) pair: Option<Pair>,
     /// Steering rules that lead here.
@@ -225,7 +228,7 @@ impl Nic {
         }
         let cq = self.cqs.get(cqn);
         let unit = cq.and_then(|cq| cq.unit.as_ref());
-        if unit.is_some_and(|unit| unit.is_new()) {
+        if unit.is_some_and(|unit| unit.state.is_new()) {
             return Arrival::Later;
         }
         if let Some(given) = receiver.excess() {
@@ -233,7 +236,7 @@ impl Nic {
             too_many_buffers(unit.map(|unit| &**unit), number, given, depth);
         }
         let Some(buffer) = receiver.take() else {
-            if let Some(unit) = unit.filter(|unit| unit.is_idle() && !receiver.broken)
+            if let Some(unit) = unit.filter(|unit| unit.state.is_idle() && !receiver.broken)
                 && cq.is_some_and(|cq| cq.armed && cq.is_consumed())
             {
                 let text = format_args!(
@@ -245,6 +248,7 @@ impl Nic {
             return Arrival::Later;
         };
         if let (Some(unit), true) = (unit, crate::model::is_on()) {
+            // ordering: a statistic.
             unit.frames.fetch_add(1, Ordering::Relaxed);
         }
         let mut completion = buffer.completion(number);
@@ -309,7 +313,7 @@ fn too_many_buffers(unit: Option<&Unit>, number: u32, given: u16, depth: u32) {
 impl Cq {
     fn wake(&self) {
         let Some(unit) = &self.unit else { return };
-        if unit.is_new() {
+        if unit.state.is_new() {
             let number = self.number;
             let text = format_args!(
                 "an event of completion queue {number:#x} comes before event_handler_run, and is \

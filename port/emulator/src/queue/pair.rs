@@ -19,7 +19,7 @@ pub(super) const ERROR: u32 = 6;
 pub(crate) struct Pair {
     pub(crate) state: u32,
     /// The other end, from the state in which it receives.
-    remote: u32,
+    pub(super) remote: u32,
     access: i32,
 }
 
@@ -46,7 +46,7 @@ impl Pair {
 
 impl Wq {
     /// The pair's next state. The first one empties its queues.
-    pub(super) fn step(&mut self, state: u32, remote: u32) -> Result<(), Refusal> {
+    pub(crate) fn step(&mut self, state: u32, remote: u32) -> Result<(), Refusal> {
         self.pair
             .as_mut()
             .ok_or("no pair of queues")?
@@ -179,9 +179,14 @@ impl Nic {
         result
     }
 
-    /// The peer's receive queue, which has a buffer.
+    /// The peer's receive queue, its own or a shared one, which has a buffer.
     fn receiver(&mut self, number: u32) -> Result<&mut Receiver, Undone> {
-        match self.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut()) {
+        let shared = self.wqs.get(number).and_then(|wq| wq.shared);
+        match self
+            .wqs
+            .get_mut(shared.unwrap_or(number))
+            .and_then(|wq| wq.receive.as_mut())
+        {
             None => Err(Undone::Bad(
                 format::REMOTE_OPERATION,
                 "the peer receives nothing".into(),
@@ -199,7 +204,11 @@ impl Nic {
         entry: &[u8],
         opcode: u8,
     ) -> Result<(), Undone> {
-        let pd = self.wqs.get(number).map_or(0, |wq| wq.pd);
+        let wq = self.wqs.get(number);
+        let pd = wq.map_or(0, |wq| wq.pd);
+        // A pair at a shared queue tells which it is by its own index.
+        let own = wq.filter(|wq| wq.shared.is_some());
+        let own_index = own.and_then(|wq| Some(wq.send.as_ref()?.user_index));
         let receiver = self.receiver(number)?;
         if let Some(given) = receiver.excess() {
             let (cqn, depth) = (receiver.cqn, 1_u32 << receiver.log_depth);
@@ -207,7 +216,7 @@ impl Nic {
             super::too_many_buffers(unit.as_deref(), number, given, depth);
         }
         let receiver = self.receiver(number)?;
-        let (cqn, user_index) = (receiver.cqn, receiver.user_index);
+        let (cqn, user_index) = (receiver.cqn, own_index.unwrap_or(receiver.user_index));
         let Some(buffer) = receiver.take() else {
             return Err(Undone::NotReady);
         };

@@ -7,6 +7,7 @@ use crate::check::race::Cause;
 use crate::check::{Fault, device};
 use crate::process::Place;
 use crate::thread::Unit;
+use std::time::Instant;
 
 /// Units of the longest entry: a count of segments has six bits.
 const UNITS: usize = 16;
@@ -21,6 +22,9 @@ pub(crate) struct Sender {
     /// Units of 64 bytes that the NIC has read, and the last doorbell's.
     pub(crate) read: u16,
     pub(crate) rung: u16,
+    /// Since when its next entry finds no buffer at its peer, and whether that was reported.
+    pub(super) stalled: Option<Instant>,
+    pub(super) is_reported: bool,
     /// Turns of the NIC for which its next entry, a READ, has waited.
     waited: u64,
     pub(crate) broken: bool,
@@ -42,6 +46,8 @@ impl Sender {
             log_depth,
             read: 0,
             rung: 0,
+            stalled: None,
+            is_reported: false,
             waited: 0,
             broken: false,
         }
@@ -168,12 +174,17 @@ impl Nic {
                 if !self.stalled.contains(&number) {
                     self.stalled.push(number);
                 }
+                let send = self.wqs.get_mut(number).and_then(|wq| wq.send.as_mut());
+                if let Some(send) = send {
+                    send.stalled.get_or_insert_with(Instant::now);
+                }
                 break;
             }
             let Some(wq) = self.wqs.get_mut(number) else {
                 break;
             };
             let Some(send) = &mut wq.send else { break };
+            (send.stalled, send.is_reported) = (None, false);
             let left = send.rung.wrapping_sub(read);
             send.read = if entry.units < left {
                 read.wrapping_add(entry.units)

@@ -4,7 +4,7 @@ use super::convention::{Arguments, Variadic, narrow};
 use super::unit::{Kind, Unit};
 use crate::handle::Handle;
 use crate::machine::{lock, machine};
-use crate::process::Process;
+use crate::process::{Process, Prototype};
 use crate::status::{Refusal, host};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, mpsc};
@@ -44,7 +44,7 @@ fn start(
         told: Mutex::new(Some(told)),
     };
     let unit = super::spawn(process, entry, Kind::Call(call), 0)?;
-    unit.begin();
+    unit.state.begin();
     machine().scheduler.wake(&unit);
     Ok(result)
 }
@@ -55,6 +55,7 @@ pub(crate) fn last_words(process: &Arc<Process>, entry: usize, code: u64) {
     let name = ("error handler".to_owned(), entry);
     let unit = Unit::new(u32::MAX, Arc::clone(process), name, Kind::Handler, 0, 0);
     unit.argument
+        // ordering: this host thread runs the handler.
         .store(code, std::sync::atomic::Ordering::Release);
     super::worker::alone(&unit);
 }
@@ -121,10 +122,6 @@ extern "C" fn process_call(
 ) -> i32 {
     host("flexio_process_call", || {
         let process = machine().process(process)?;
-        let entry = super::entry(&process, stub)?;
-        let name = entry.0.clone();
-        let refuse = |why: String| format!("the arguments of {name} cannot be passed: {why}");
-        let prototype = process.prototype(entry.1).map_err(refuse)?;
         let from = Variadic {
             integers,
             named: NAMED,
@@ -132,19 +129,53 @@ extern "C" fn process_call(
             stack,
         };
         // SAFETY: the registers were stored above; then come words of the caller's frame. The API's
-        // contract: the caller passes what the function takes.
-        let arguments = unsafe { Arguments::take(&prototype, from) };
-        let arguments = arguments.map_err(|why| refuse(why.to_owned()))?;
-        let call = start(&process, entry, arguments)?;
-        let found = call
-            .iter()
-            .last()
-            .ok_or_else(|| Refusal::fatal(format!("the process ended in or before {name}")))?;
-        if !result.is_null() {
-            let found = prototype.result.as_ref().map_or(0, |of| narrow(of, found));
-            // SAFETY: the API's contract: a place for the result.
-            unsafe { result.write(found) };
-        }
-        Ok(())
+        // contract: the caller passes what the function takes, and a place for the result.
+        unsafe { call(&process, stub, result, from) }
     })
+}
+
+/// What a function wants from a variadic call, by its prototype.
+///
+/// # Safety
+///
+/// As for [`Arguments::take`].
+pub(crate) unsafe fn arguments(
+    process: &Process,
+    (name, address): &(String, usize),
+    from: Variadic,
+) -> Result<(Arc<Prototype>, Arguments), Refusal> {
+    let refuse = |why: String| format!("the arguments of {name} cannot be passed: {why}");
+    let prototype = process.prototype(*address).map_err(refuse)?;
+    // SAFETY: the caller's promise.
+    let arguments = unsafe { Arguments::take(&prototype, from) };
+    let arguments = arguments.map_err(|why| refuse(why.to_owned()))?;
+    Ok((prototype, arguments))
+}
+
+/// Calls a device function and waits for its end.
+///
+/// # Safety
+///
+/// As for [`Arguments::take`]; `result` is null or good for a result.
+pub(crate) unsafe fn call(
+    process: &Arc<Process>,
+    stub: *const c_void,
+    result: *mut u64,
+    from: Variadic,
+) -> Result<(), Refusal> {
+    let entry = super::entry(process, stub)?;
+    let name = entry.0.clone();
+    // SAFETY: the caller's promise.
+    let (prototype, arguments) = unsafe { arguments(process, &entry, from) }?;
+    let call = start(process, entry, arguments)?;
+    let found = call
+        .iter()
+        .last()
+        .ok_or_else(|| Refusal::fatal(format!("the process ended in or before {name}")))?;
+    if !result.is_null() {
+        let found = prototype.result.as_ref().map_or(0, |of| narrow(of, found));
+        // SAFETY: the caller's promise.
+        unsafe { result.write(found) };
+    }
+    Ok(())
 }

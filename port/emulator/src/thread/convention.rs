@@ -10,21 +10,21 @@ const FLOATS: usize = 8;
 /// What a function finds when it begins.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub(super) struct Arguments {
-    pub(super) integers: [u64; INTEGERS],
-    pub(super) floats: [u64; FLOATS],
-    pub(super) stack: Vec<u64>,
+pub(crate) struct Arguments {
+    pub(crate) integers: [u64; INTEGERS],
+    pub(crate) floats: [u64; FLOATS],
+    pub(crate) stack: Vec<u64>,
 }
 
 /// What a caller of a variadic function has left, after the arguments with names.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Variadic {
+pub(crate) struct Variadic {
     /// All registers of integers, of which `named` are taken.
-    pub(super) integers: *const u64,
-    pub(super) named: usize,
+    pub(crate) integers: *const u64,
+    pub(crate) named: usize,
     /// Registers of floating-point numbers, each of 16 bytes.
-    pub(super) floats: *const [u64; 2],
-    pub(super) stack: *const u64,
+    pub(crate) floats: *const [u64; 2],
+    pub(crate) stack: *const u64,
 }
 
 /// Where eight bytes of an argument are.
@@ -99,7 +99,7 @@ impl Variadic {
 }
 
 /// A number that travels in a wider register, without what else is there.
-pub(super) fn narrow(parameter: &Parameter, word: u64) -> u64 {
+pub(crate) fn narrow(parameter: &Parameter, word: u64) -> u64 {
     let unused = 64 - 8 * parameter.bytes.min(8) as u32;
     match parameter.scalar {
         Scalar::Signed => ((word << unused) as i64 >> unused) as u64,
@@ -115,7 +115,7 @@ impl Arguments {
     /// # Safety
     ///
     /// The caller has passed as many arguments, of these types.
-    pub(super) unsafe fn take(prototype: &Prototype, from: Variadic) -> Result<Self, &'static str> {
+    pub(crate) unsafe fn take(prototype: &Prototype, from: Variadic) -> Result<Self, &'static str> {
         let mut arguments = Self::default();
         let places = |integers| Places {
             integers,
@@ -155,7 +155,7 @@ impl Arguments {
         }
     }
 
-    pub(super) fn stack_bytes(&self) -> usize {
+    pub(crate) fn stack_bytes(&self) -> usize {
         self.stack.len() * 8
     }
 
@@ -164,7 +164,7 @@ impl Arguments {
     /// # Safety
     ///
     /// A function of the prototype that these arguments are for.
-    pub(super) unsafe fn call(&self, function: usize) -> u64 {
+    pub(crate) unsafe fn call(&self, function: usize) -> u64 {
         // SAFETY: the caller's promise; the places live during the call.
         unsafe {
             enter(

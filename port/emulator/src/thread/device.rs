@@ -96,6 +96,7 @@ fn doorbell(unit: &Unit) {
 device_calls! {
     fn dpa_emulator_fence(unit, space: c_int, before: c_int, after: c_int) {
         // As strong as the weakest order of C that orders them.
+        // ordering: device code's own fence.
         if before & WRITES != 0 && after & READS != 0 {
             fence(Ordering::SeqCst);
         } else {
@@ -111,6 +112,9 @@ device_calls! {
             if space & spaces != 0 && before & WRITES != 0 {
                 unit.own.watch.fence(host);
             }
+        }
+        if space & MEMORY != 0 && before & WRITES != 0 {
+            unit.own.doca.fences(unit);
         }
         if space & WINDOWS != 0 && before & after & READS != 0 {
             unit.own.watch.invalidate();
@@ -150,6 +154,7 @@ extern "C" fn dpa_emulator_time() -> u64 {
 /// Reads a byte with an owner bit. The same byte twice means that nothing has come.
 #[unsafe(no_mangle)]
 extern "C" fn dpa_emulator_poll(owner: *const AtomicU8) -> u8 {
+    // ordering: the acquire of the owner byte that `push` releases.
     let read = || {
         // SAFETY: the address of a queue's entry, by the contract of the API. A wrong one is a
         // fault of device code, which the handler of signals attributes to it.
@@ -185,14 +190,14 @@ with_place! {
 }
 
 /// Does a call's work. Faults of the thread that are found meanwhile name the call's place.
-fn at_place<T>(unit: &Unit, caller: Caller, work: impl FnOnce() -> T) -> T {
+pub(crate) fn at_place<T>(unit: &Unit, caller: Caller, work: impl FnOnce() -> T) -> T {
     unit.own.place.set(caller.place());
     let result = work();
     unit.own.place.set(0);
     result
 }
 
-extern "C" fn end(how: c_int, caller: Caller) {
+pub(crate) extern "C" fn end(how: c_int, caller: Caller) {
     let Some(unit) = current() else { return };
     if how < 3 {
         crate::check::ends(unit);
@@ -211,7 +216,7 @@ extern "C" fn end(how: c_int, caller: Caller) {
     );
 }
 
-extern "C" fn activate(id: u32, caller: Caller) {
+pub(crate) extern "C" fn activate(id: u32, caller: Caller) {
     let Some(unit) = current() else { return };
     let other = machine().objects().units.get(id).cloned();
     let Some(other) = other.filter(|other| other.process.id == unit.process.id) else {
@@ -220,7 +225,7 @@ extern "C" fn activate(id: u32, caller: Caller) {
             device(Some(unit), Fault::NoSuchThread, text)
         });
     };
-    if other.is_new() {
+    if other.state.is_new() {
         let name = &other.name;
         let text = format_args!(
             "thread {id} ({name}) is activated before event_handler_run, and this event is lost"
@@ -232,7 +237,7 @@ extern "C" fn activate(id: u32, caller: Caller) {
     machine().scheduler.wake(&other);
 }
 
-extern "C" fn ring(index: u32, number: u32, caller: Caller) {
+pub(crate) extern "C" fn ring(index: u32, number: u32, caller: Caller) {
     let Some(unit) = current() else { return };
     race::rings(unit, number);
     let mut nic = machine().nic();
@@ -340,4 +345,14 @@ device_calls! {
         let text = unsafe { std::slice::from_raw_parts(text, bytes as usize) };
         unit.process.message(stream, level as u8, text);
     }
+}
+
+/// Shows memory of a key in a window entity of the running thread. 0 if it can.
+pub(crate) fn window(entity: usize, window: u32, key: u32) -> c_int {
+    dpa_emulator_window(entity as c_int, 1, window, key)
+}
+
+/// A pointer of the running thread into such a window, or 0.
+pub(crate) fn window_pointer(entity: usize, address: u64) -> u64 {
+    dpa_emulator_window_pointer(entity as c_int, address, 1)
 }

@@ -62,6 +62,7 @@ calls! {
         }
         let entry = entry(&process, attr.stub)?;
         let unit = super::spawn(&process, entry, Runs::Handler, attr.local)?;
+        // ordering: the event that starts an activation orders its argument (`begin`).
         unit.argument.store(attr.argument, Ordering::Release);
         put(handler, Kind::Thread.handle(unit.id))
     }
@@ -71,11 +72,13 @@ calls! {
         if unit.process.state() != ended::NOT {
             return Err(Refusal::fatal("the process has ended"));
         }
-        unit.argument.store(argument, Ordering::Release);
-        crate::check::race::runs(&unit);
-        if !unit.begin() {
+        if !unit.state.is_new() {
             return Err("the handler runs already".into());
         }
+        // ordering: as above.
+        unit.argument.store(argument, Ordering::Release);
+        crate::check::race::runs(&unit);
+        unit.state.begin();
         machine().nic().runs();
         Ok(())
     }

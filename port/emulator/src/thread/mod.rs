@@ -1,24 +1,29 @@
 //! DPA threads: coroutines on a pool of workers.
 //!
 //! A thread belongs to one worker for life, so that its stack and state have one user. Other
-//! host threads reach it through its state word and the worker's inbox.
+//! host threads reach it through its state and the worker's mailbox (`shared`).
 
 mod call;
 mod convention;
 mod crash;
 mod device;
 mod host;
+mod shared;
 mod tasks;
 mod unit;
 mod watchdog;
 mod worker;
 
-pub(crate) use call::last_words;
+pub(crate) use call::{arguments, call, last_words};
+pub(crate) use convention::{Arguments, Variadic};
 pub(crate) use crash::in_nic;
-pub(crate) use device::{accessed, nanoseconds};
+pub(crate) use device::{
+    accessed, activate as activate_here, at_place, end as end_here, nanoseconds, ring as ring_here,
+    window, window_pointer,
+};
 pub(crate) use host::{entry, find};
 pub(crate) use tasks::TaskQueue;
-pub(crate) use unit::Unit;
+pub(crate) use unit::{Kind as UnitKind, Unit};
 pub(crate) use worker::{Scheduler, current, overflow, wait_in_vain};
 
 use crate::machine::machine;
@@ -34,7 +39,7 @@ pub(crate) fn signal(event: &OwnedFd) {
 }
 
 /// Adds a thread to a process, and gives it to a worker.
-fn spawn(
+pub(crate) fn spawn(
     process: &Arc<Process>,
     entry: (String, usize),
     kind: unit::Kind,

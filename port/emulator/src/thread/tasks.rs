@@ -29,6 +29,7 @@ impl TaskQueue {
             let task = {
                 let mut tasks = lock(&self.tasks);
                 let task = tasks.pop_front();
+                // ordering: with the lock of the tasks, so that none is neither waiting nor busy.
                 self.busy
                     .fetch_add(usize::from(task.is_some()), Ordering::AcqRel);
                 task
@@ -42,11 +43,14 @@ impl TaskQueue {
             super::current()
                 .into_iter()
                 .for_each(crate::check::race::returns);
+            // ordering: who then finds the queue empty sees what the task has written.
             self.busy.fetch_sub(1, Ordering::AcqRel);
         }
     }
 
     fn wake(&self) {
+        // ordering: a task that is added while the queue starts is behind the lock that the woken
+        // threads take.
         if self.running.load(Ordering::Acquire) {
             for unit in &*lock(&self.units) {
                 machine().scheduler.wake(unit);
@@ -89,7 +93,7 @@ calls! {
         for _ in 0..attr.workers {
             let (name, kind) = ("command queue".to_owned(), Kind::Tasks(Arc::clone(&made)));
             let unit = super::spawn(&process, (name, 0), kind, 0)?;
-            unit.begin();
+            unit.state.begin();
             lock(&made.units).push(unit);
         }
         let number = machine().objects().tasks.insert(|_| made).ok_or("too many queues")?;
@@ -111,6 +115,7 @@ calls! {
 
     fn flexio_cmdq_state_running(queue: Handle) {
         let queue = find(queue)?;
+        // ordering: as in `wake`.
         queue.running.store(true, Ordering::Release);
         queue.wake();
         Ok(())
@@ -121,6 +126,7 @@ calls! {
         let tasks = lock(&queue.tasks);
         // A process that has ended runs no task.
         let ended = queue.process.state() != crate::process::ended::NOT;
+        // ordering: as in `run`.
         Ok((ended || tasks.is_empty() && queue.busy.load(Ordering::Acquire) == 0).into())
     }
 }

@@ -1,6 +1,7 @@
 //! One DPA thread.
 
 use super::call::Call;
+use super::shared::State;
 use super::tasks::TaskQueue;
 use super::worker::Pause;
 use crate::check::Watch;
@@ -11,23 +12,14 @@ use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
-
-/// States. Events before `IDLE` are lost; an event while it runs is kept.
-pub(crate) mod state {
-    pub(crate) const NEW: u8 = 0;
-    pub(crate) const IDLE: u8 = 1;
-    pub(crate) const READY: u8 = 2;
-    pub(crate) const RUNNING: u8 = 3;
-    pub(crate) const RUNNING_AND_EVENT: u8 = 4;
-    pub(crate) const GONE: u8 = 5;
-}
 
 pub(crate) enum Kind {
     Handler,
     Call(Call),
     Tasks(Arc<TaskQueue>),
+    Kernel(Arc<crate::doca::Seat>),
 }
 
 /// Entries of the table of polls: more than queues of a busy thread.
@@ -58,6 +50,7 @@ pub(crate) struct Own {
     /// When the clock was first looked at in this activation, and the thread's turns.
     pub(crate) begun: Cell<Option<Instant>>,
     pub(crate) turns: Cell<u32>,
+    pub(crate) doca: crate::doca::Own,
 }
 
 pub(crate) struct Unit {
@@ -69,7 +62,7 @@ pub(crate) struct Unit {
     pub(crate) argument: AtomicU64,
     pub(crate) local: u64,
     pub(crate) worker: usize,
-    pub(crate) state: AtomicU8,
+    pub(crate) state: State,
     /// Its worker counts them.
     pub(crate) activations: AtomicU64,
     /// Frames that came to its queues.
@@ -81,7 +74,7 @@ pub(crate) struct Unit {
     vain_polls: AtomicU32,
     activated: AtomicBool,
     /// Faults that were reported. The NIC reports some from other workers.
-    reported: AtomicU32,
+    reported: AtomicU64,
     pub(crate) own: Own,
 }
 
@@ -108,7 +101,7 @@ impl Unit {
             argument: 0.into(),
             local,
             worker,
-            state: state::NEW.into(),
+            state: State::new(),
             activations: 0.into(),
             frames: 0.into(),
             slept_at: 0.into(),
@@ -120,10 +113,6 @@ impl Unit {
         }
     }
 
-    pub(crate) fn activations(&self) -> u64 {
-        self.activations.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn is_call(&self) -> bool {
         matches!(self.kind, Kind::Call(_))
     }
@@ -132,8 +121,50 @@ impl Unit {
     pub(crate) fn argument_bytes(&self) -> usize {
         match &self.kind {
             Kind::Call(call) => call.argument_bytes(),
+            Kind::Kernel(seat) => seat.argument_bytes(),
             _ => 0,
         }
+    }
+
+    /// What the coroutine runs: an activation from the top.
+    pub(crate) fn body(&self) -> Pause {
+        match &self.kind {
+            Kind::Handler => {
+                // SAFETY: an entry point of the image, which the process keeps loaded.
+                let entry: extern "C" fn(u64) = unsafe { std::mem::transmute(self.entry) };
+                // ordering: the event that started this activation orders its argument.
+                entry(self.argument.load(Ordering::Acquire));
+                crate::check::race::ended(self);
+                Pause::Returned
+            }
+            Kind::Call(call) => {
+                call.run(self.entry);
+                crate::check::ends(self);
+                crate::check::race::returns(self);
+                Pause::Finished
+            }
+            Kind::Kernel(seat) => {
+                seat.run(self);
+                Pause::Rescheduled
+            }
+            Kind::Tasks(queue) => {
+                queue.run();
+                Pause::Rescheduled
+            }
+        }
+    }
+}
+
+// ordering: for diagnoses, which read what a thread has noted before it rested.
+impl Unit {
+    pub(crate) fn activations(&self) -> u64 {
+        self.activations.load(Ordering::Relaxed)
+    }
+
+    /// Its worker counts.
+    pub(crate) fn count_activation(&self) {
+        self.activations
+            .store(self.activations() + 1, Ordering::Relaxed);
     }
 
     /// An activation begins.
@@ -174,64 +205,10 @@ impl Unit {
     }
 
     pub(crate) fn is_first(&self, fault: u8) -> bool {
-        self.reported.load(Ordering::Relaxed) & 1 << fault == 0
+        self.reported.load(Ordering::Relaxed) & 1_u64 << fault == 0
     }
 
     pub(crate) fn first(&self, fault: u8) -> bool {
-        self.reported.fetch_or(1 << fault, Ordering::Relaxed) & 1 << fault == 0
-    }
-
-    /// From new to running. False if it was not new.
-    pub(crate) fn begin(&self) -> bool {
-        let order = Ordering::AcqRel;
-        self.state
-            .compare_exchange(state::NEW, state::IDLE, order, Ordering::Acquire)
-            .is_ok()
-    }
-
-    /// An event for this thread. True if it has to be queued now.
-    pub(crate) fn event(&self) -> bool {
-        let next = |now| match now {
-            state::IDLE => Some(state::READY),
-            state::RUNNING => Some(state::RUNNING_AND_EVENT),
-            _ => None,
-        };
-        let before = self
-            .state
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
-        before == Ok(state::IDLE)
-    }
-
-    /// Whether it waits for an event.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.state.load(Ordering::Acquire) == state::IDLE
-    }
-
-    /// Whether events are lost because the handler does not run yet.
-    pub(crate) fn is_new(&self) -> bool {
-        self.state.load(Ordering::Acquire) == state::NEW
-    }
-
-    /// What the coroutine runs: an activation from the top.
-    pub(crate) fn body(&self) -> Pause {
-        match &self.kind {
-            Kind::Handler => {
-                // SAFETY: an entry point of the image, which the process keeps loaded.
-                let entry: extern "C" fn(u64) = unsafe { std::mem::transmute(self.entry) };
-                entry(self.argument.load(Ordering::Acquire));
-                crate::check::race::ended(self);
-                Pause::Returned
-            }
-            Kind::Call(call) => {
-                call.run(self.entry);
-                crate::check::ends(self);
-                crate::check::race::returns(self);
-                Pause::Finished
-            }
-            Kind::Tasks(queue) => {
-                queue.run();
-                Pause::Rescheduled
-            }
-        }
+        self.reported.fetch_or(1_u64 << fault, Ordering::Relaxed) & 1_u64 << fault == 0
     }
 }

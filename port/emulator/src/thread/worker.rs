@@ -1,10 +1,11 @@
 //! Workers: host threads that run DPA threads in turn.
 
 use super::crash;
-use super::unit::{Kind, Unit, state};
+use super::shared::Mailbox;
+use super::unit::{Kind, Unit};
 use crate::check::{Fault, device, race};
 use crate::environment;
-use crate::machine::{lock, machine};
+use crate::machine::machine;
 use crate::process::ended;
 use crate::status::Refusal;
 use corosensei::stack::{DefaultStack, Stack};
@@ -13,7 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 /// Why a thread gives its worker back.
@@ -84,9 +85,7 @@ enum Message {
 
 pub(crate) struct Worker {
     index: usize,
-    inbox: Mutex<VecDeque<Message>>,
-    mail: AtomicBool,
-    sleeps: AtomicBool,
+    mailbox: Mailbox<Message>,
     event: OwnedFd,
     seed: Cell<u64>,
     /// Seconds of the longest activation; 0 for any.
@@ -110,7 +109,7 @@ pub(crate) struct Worker {
     completions: Cell<u64>,
 }
 
-// SAFETY: the cells belong to the worker's own host thread; others use inbox, flags and event.
+// SAFETY: the cells belong to the worker's own host thread; others use mailbox, flags and event.
 unsafe impl Send for Worker {}
 // SAFETY: as above.
 unsafe impl Sync for Worker {}
@@ -154,6 +153,7 @@ impl Scheduler {
     /// Activations of handlers, and calls, so far.
     pub(crate) fn begun(&self) -> [u64; 2] {
         let all = self.workers.get().map_or(&[][..], Vec::as_slice);
+        // ordering: statistics.
         [0, 1].map(|at| {
             all.iter()
                 .map(|worker| worker.begun[at].load(Ordering::Relaxed))
@@ -165,6 +165,7 @@ impl Scheduler {
     pub(crate) fn choose(&self, kind: &Kind) -> Result<usize, Refusal> {
         let count = self.workers().len();
         match kind {
+            // ordering: only the numbers differ.
             _ if !self.apart => Ok(self.next.fetch_add(1, Ordering::Relaxed) % count),
             Kind::Handler => {
                 let units = &machine().objects().units;
@@ -183,7 +184,7 @@ impl Scheduler {
 
     /// An event for a thread: it is queued unless it runs or waits already.
     pub(crate) fn wake(&self, unit: &Arc<Unit>) {
-        if !unit.event() {
+        if !unit.state.event() {
             return;
         }
         let here = WORKER.get();
@@ -193,6 +194,28 @@ impl Scheduler {
                 worker.queue.borrow_mut().push_back(Arc::as_ptr(unit));
             }
             _ => self.workers()[unit.worker].post(Message::Ready(Arc::clone(unit))),
+        }
+    }
+
+    /// An event for each of these threads. A worker that sleeps is woken once for all.
+    pub(crate) fn wake_all(&self, units: &[Arc<Unit>]) {
+        let mut workers = Vec::new();
+        // SAFETY: null, or this host thread's own worker, which lives as long as it.
+        let here = unsafe { WORKER.get().as_ref() };
+        for unit in units.iter().filter(|unit| unit.state.event()) {
+            match here {
+                Some(worker) if worker.index == unit.worker => {
+                    worker.queue.borrow_mut().push_back(Arc::as_ptr(unit));
+                    continue;
+                }
+                _ if !workers.contains(&unit.worker) => workers.push(unit.worker),
+                _ => {}
+            }
+            let mailbox = &self.workers()[unit.worker].mailbox;
+            mailbox.put(Message::Ready(Arc::clone(unit)));
+        }
+        for index in workers {
+            self.workers()[index].nudge();
         }
     }
 
@@ -224,9 +247,7 @@ impl Worker {
         assert!(event >= 0, "the system has no event descriptor left");
         let worker = Arc::new(Self {
             index,
-            inbox: Mutex::default(),
-            mail: AtomicBool::new(false),
-            sleeps: AtomicBool::new(false),
+            mailbox: Mailbox::new(),
             // SAFETY: new, and owned by nobody else.
             event: unsafe { OwnedFd::from_raw_fd(event) },
             seed: Cell::new(seed),
@@ -241,6 +262,7 @@ impl Worker {
             looks: Cell::new(0),
             completions: Cell::new(0),
         });
+        // ordering: set before any thread runs.
         SEEDED.store(worker.seed.get() != 0, Ordering::Relaxed);
         let runs = Arc::clone(&worker);
         let builder = std::thread::Builder::new().name(format!("dpa-{index}"));
@@ -251,14 +273,14 @@ impl Worker {
     }
 
     fn post(&self, message: Message) {
-        lock(&self.inbox).push_back(message);
-        self.mail.store(true, Ordering::SeqCst);
-        self.nudge();
+        if self.mailbox.post(message) {
+            super::signal(&self.event);
+        }
     }
 
     /// Wakes the worker if it sleeps.
     fn nudge(&self) {
-        if self.sleeps.load(Ordering::SeqCst) {
+        if self.mailbox.sleeps() {
             super::signal(&self.event);
         }
     }
@@ -270,8 +292,8 @@ impl Worker {
         WORKER.set(Arc::as_ptr(&self));
         let (mut vain, mut turns) = (0, 0);
         loop {
-            if self.mail.load(Ordering::Acquire) && self.mail.swap(false, Ordering::SeqCst) {
-                self.read_mail();
+            if let Some(mail) = self.mailbox.take() {
+                self.read_mail(mail);
             }
             let (mut pause, mut worked) = (None, false);
             if let Some(unit) = self.next() {
@@ -313,11 +335,10 @@ impl Worker {
     /// Sleeps until mail comes or the time is over. One whose threads poll also wakes when a
     /// completion comes, since nothing else announces those of queues that are not armed.
     fn sleep(&self, microseconds: i64, polls: bool) {
-        self.sleeps.store(true, Ordering::SeqCst);
-        if !self.mail.load(Ordering::SeqCst) {
+        if self.mailbox.fall_asleep() {
             let mut nic = machine().nic();
             if polls && !nic.naps(self.index, self.completions.get()) {
-                self.sleeps.store(false, Ordering::SeqCst);
+                self.mailbox.wake();
                 return;
             }
             let one_may_sleep_for_good = nic.look_for_sleepers();
@@ -345,11 +366,10 @@ impl Worker {
             // SAFETY: eight bytes for our own descriptor, which does not block.
             unsafe { libc::read(self.event.as_raw_fd(), count.as_mut_ptr().cast(), 8) };
         }
-        self.sleeps.store(false, Ordering::SeqCst);
+        self.mailbox.wake();
     }
 
-    fn read_mail(&self) {
-        let mail = std::mem::take(&mut *lock(&self.inbox));
+    fn read_mail(&self, mail: VecDeque<Message>) {
         for message in mail {
             match message {
                 Message::Adopt(unit) => {
@@ -361,7 +381,7 @@ impl Worker {
                     }
                 }
                 Message::Retire(unit, told) => {
-                    unit.state.store(state::GONE, Ordering::Release);
+                    unit.state.end();
                     self.queue
                         .borrow_mut()
                         .retain(|&other| other != Arc::as_ptr(&unit));
@@ -406,14 +426,13 @@ impl Worker {
         // device code that runs inside reaches it through `own.yielder` alone.
         let slot = unsafe { &mut *own.coroutine.get() };
         // Ready for an activation, or to go on with one that waited for an event.
-        if unit.state.load(Ordering::Acquire) == state::READY {
-            unit.state.store(state::RUNNING, Ordering::Release);
+        if unit.state.runs() {
             race::begins(unit, matches!(unit.kind, Kind::Handler));
         }
         if slot.is_none() {
-            unit.activations
-                .store(unit.activations() + 1, Ordering::Relaxed);
+            unit.count_activation();
             let count = &self.begun[usize::from(unit.is_call())];
+            // ordering: a statistic that each worker counts for itself.
             count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             own.begun.set(None);
             unit.begins();
@@ -433,6 +452,7 @@ impl Worker {
         };
         CURRENT.set(unit);
         // Only this host thread counts.
+        // ordering: the watchdog looks again and again.
         self.steps.store(self.steps() + 1, Ordering::Relaxed);
         let result = coroutine.resume(());
         CURRENT.set(std::ptr::null());
@@ -448,17 +468,21 @@ impl Worker {
 
     /// Steps so far. As long as a thread runs without a pause, it is one step.
     pub(super) fn steps(&self) -> u64 {
+        // ordering: as in `step`.
         self.steps.load(Ordering::Relaxed)
     }
 
     pub(super) fn is_asleep(&self) -> bool {
-        self.sleeps.load(Ordering::Relaxed)
+        self.mailbox.seems_asleep()
     }
 
     /// Asks for the thread that runs, and for the place where it is in device code.
     pub(super) fn ask(&self) -> Option<(u32, usize)> {
+        // ordering: one release, one acquire: the place, which is stored last, publishes the
+        // thread.
         self.stuck[1].store(0, Ordering::Release);
         crash::ask(*self.thread.get()?);
+        // ordering: as above.
         for _ in 0..50 {
             std::thread::sleep(Duration::from_millis(2));
             let place = self.stuck[1].load(Ordering::Acquire);
@@ -478,7 +502,9 @@ impl Worker {
         }
         let begun = unit.own.begun.get().unwrap_or_else(Instant::now);
         unit.own.begun.set(Some(begun));
-        if begun.elapsed().as_secs() >= self.limit {
+        // The threads that wait here would run at the same time on a DPA.
+        let share = self.queue.borrow().len().max(1) as u64;
+        if begun.elapsed().as_secs() / share >= self.limit {
             let limit = self.limit;
             let text = format_args!("the activation takes more than {limit} s (DPA_WATCHDOG_S)");
             device(Some(unit), Fault::Watchdog, text);
@@ -496,7 +522,7 @@ impl Worker {
             }
             Pause::Again => {
                 self.abandon(unit);
-                unit.state.store(state::READY, Ordering::Release);
+                unit.state.again();
                 self.queue.borrow_mut().push_back(this);
             }
             Pause::Finished | Pause::Returned | Pause::Crashed => {
@@ -505,7 +531,7 @@ impl Worker {
                     device(Some(unit), Fault::Returned, text);
                 }
                 self.abandon(unit);
-                unit.state.store(state::GONE, Ordering::Release);
+                unit.state.end();
                 if pause == Pause::Crashed {
                     crash::tell(unit);
                 }
@@ -516,19 +542,14 @@ impl Worker {
 
     /// The activation is over: the thread waits for an event, or has one already.
     fn rest(&self, unit: &Unit) {
-        let order = Ordering::AcqRel;
-        let exchange =
-            unit.state
-                .compare_exchange(state::RUNNING, state::IDLE, order, Ordering::Acquire);
-        if exchange == Err(state::RUNNING_AND_EVENT) {
-            unit.state.store(state::READY, Ordering::Release);
+        if unit.state.rests() {
             self.queue.borrow_mut().push_back(unit);
         }
     }
 
     fn stop(&self, unit: &Unit) -> Pause {
         self.abandon(unit);
-        unit.state.store(state::GONE, Ordering::Release);
+        unit.state.end();
         self.forget(unit);
         Pause::Finished
     }
@@ -599,6 +620,7 @@ pub(crate) fn wait_in_vain(unit: &Unit) {
 /// Answers the watchdog on this host thread, in a signal's handler.
 pub(crate) fn answer(thread: u32, place: usize) {
     // SAFETY: null, or this host thread's own worker.
+    // ordering: as in `ask`.
     if let Some(worker) = unsafe { WORKER.get().as_ref() } {
         worker.stuck[0].store(thread as usize, Ordering::Release);
         worker.stuck[1].store(place.max(1), Ordering::Release);
@@ -620,6 +642,7 @@ pub(crate) fn overflow(unit: &Unit, text: std::fmt::Arguments<'_>) {
 
 /// Whether the seed wants another thread to run now.
 pub(crate) fn wants_turn() -> bool {
+    // ordering: as in `spawn`.
     if !SEEDED.load(Ordering::Relaxed) {
         return false;
     }

@@ -92,6 +92,7 @@ pub(crate) fn new_pd(context: *mut c_void) -> Result<*mut c_void, Refusal> {
 pub(crate) fn free_pd(pd: usize) {
     let pd = pd as *mut Pd;
     // SAFETY: the caller's own domain.
+    // ordering: as in `ibv_dealloc_pd`.
     if unsafe { (*pd).regions.load(Relaxed) } == 0 {
         // SAFETY: as above, and nothing refers to it.
         drop(unsafe { Box::from_raw(pd) });
@@ -148,6 +149,7 @@ calls! {
             return Ok(0);
         }
         // SAFETY: the host gives back what `ibv_alloc_pd` made; regions keep it.
+        // ordering: a count for a refusal; who gives a domain back no longer uses it.
         match unsafe { (*pd).regions.load(Relaxed) } {
             // SAFETY: as above.
             0 => drop(unsafe { Box::from_raw(pd) }),
@@ -188,6 +190,7 @@ extern "C" fn ibv_reg_mr_iova2(
         let key = machine().nic().keys.add(key)?;
         // SAFETY: a domain of the host's, by the API's contract.
         let domain = unsafe { &*pd };
+        // ordering: as in `ibv_dealloc_pd`.
         domain.regions.fetch_add(1, Relaxed);
         let context = domain.context;
         let (pd, handle, lkey, rkey) = (pd.cast(), key, key, key);
@@ -210,6 +213,7 @@ extern "C" fn ibv_dereg_mr(mr: *mut Mr) -> c_int {
         let gone = unsafe { Box::from_raw(mr) };
         machine().nic().keys.remove(gone.lkey);
         // SAFETY: the domain of a region lives, by the API's contract.
+        // ordering: as in `ibv_dealloc_pd`.
         unsafe { &*gone.pd.cast::<Pd>() }
             .regions
             .fetch_sub(1, Relaxed);

@@ -2,6 +2,7 @@
 
 use crate::handle::Kind;
 use crate::machine::machine;
+use crate::queue::Nic;
 use crate::status::{Given, Refusal, calls, given};
 use std::ffi::{c_int, c_void};
 
@@ -129,6 +130,51 @@ impl Steering {
     }
 }
 
+impl Nic {
+    /// A rule that leads all frames to a queue, after those of the host. Answers its number.
+    pub(crate) fn lead_all_to(&mut self, queue: u32) -> Result<u32, Refusal> {
+        let wq = self.wqs.get_mut(queue).ok_or_else(|| Kind::Wq.gone())?;
+        wq.rules += 1;
+        self.steering.numbers += 1;
+        let number = self.steering.numbers;
+        let (direction, level) = (Direction::Receive, 0);
+        let table = Table {
+            direction,
+            level,
+            number,
+        };
+        let (priority, mask, value) = (u16::MAX, [0; KEY], [0; KEY]);
+        let matcher = Matcher {
+            table,
+            priority,
+            mask,
+        };
+        let action = Action::Queue(queue);
+        self.steering.rules.push(Rule {
+            number,
+            matcher,
+            value,
+            action,
+        });
+        Ok(number)
+    }
+
+    /// A rule goes. False if there is none of this number.
+    pub(crate) fn lead_no_more(&mut self, number: u32) -> bool {
+        let rules = &mut self.steering.rules;
+        let Some(at) = rules.iter().position(|rule| rule.number == number) else {
+            return false;
+        };
+        if let Action::Queue(queue) = rules.remove(at).action {
+            self.wqs
+                .get_mut(queue)
+                .into_iter()
+                .for_each(|wq| wq.rules -= 1);
+        }
+        true
+    }
+}
+
 /// An object of a host's, which the host gives back.
 fn make<T>(thing: T) -> *mut T {
     Box::into_raw(Box::new(thing))
@@ -246,22 +292,11 @@ extern "C" fn mlx5dv_dr_rule_destroy(rule: *mut u32) -> c_int {
     }
     // SAFETY: the host gives back what `mlx5dv_dr_rule_create` made.
     let number = *unsafe { Box::from_raw(rule) };
-    let mut nic = machine().nic();
-    let Some(at) = nic
-        .steering
-        .rules
-        .iter()
-        .position(|rule| rule.number == number)
-    else {
-        return 22;
-    };
-    if let Action::Queue(queue) = nic.steering.rules.remove(at).action {
-        nic.wqs
-            .get_mut(queue)
-            .into_iter()
-            .for_each(|wq| wq.rules -= 1);
+    if machine().nic().lead_no_more(number) {
+        0
+    } else {
+        22
     }
-    0
 }
 
 take_back! {

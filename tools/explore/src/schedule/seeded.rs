@@ -2,11 +2,12 @@
 
 use super::{Point, Policy};
 
-/// Runs a random worker at every point. The first seed plus i alone determines execution i.
+/// Runs a random worker at every point. The first seed plus i alone determines execution i; the seed
+/// after the last number is 0.
 #[derive(Debug)]
 pub(crate) struct Seeded {
     next: u64,
-    end: u64,
+    left: u64,
     state: u64,
 }
 
@@ -14,13 +15,13 @@ impl Seeded {
     pub(crate) fn new(first: u64, count: u64) -> Self {
         Self {
             next: first,
-            end: first.saturating_add(count),
+            left: count,
             state: 0,
         }
     }
 
     pub(crate) fn seed(&self) -> u64 {
-        self.next.saturating_sub(1)
+        self.next.wrapping_sub(1)
     }
 
     /// SplitMix64: good enough for a choice among few workers, and equal on every machine.
@@ -35,11 +36,12 @@ impl Seeded {
 
 impl Policy for Seeded {
     fn begin(&mut self) -> bool {
-        if self.next == self.end {
+        if self.left == 0 {
             return false;
         }
+        self.left -= 1;
         self.state = self.next;
-        self.next += 1;
+        self.next = self.next.wrapping_add(1);
         true
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Collector, call_number};
 use crate::analyze::program::{Action, CollectiveCall, Side, Sync, UNKNOWN, UNKNOWN_BYTES};
-use crate::trace::{Call, Collective, Payload};
+use dpamatch_traces::{Call, Collective, Payload};
 
 impl Collector<'_> {
     pub(super) fn collective(&mut self, call: &Call<'_>, collective: &Collective<'_>) {

@@ -13,7 +13,7 @@ use super::origin::{Connection, LocalId, Origin};
 use super::program::{
     Action, EmptyPolls, End, Kind, LocalComm, Program, Step, Sync, Transfer, UNKNOWN,
 };
-use crate::trace::{
+use dpamatch_traces::{
     Call, CallSites, Comm, CommNew, Completion, DatatypeSizes, GroupNew, Op, Payload, RankReader,
     RecvSpec, Request, Source, Span, TraceError, TraceErrorKind,
 };
@@ -190,7 +190,7 @@ impl<'a> Collector<'a> {
             } if found => {
                 let room = Payload {
                     count: 0,
-                    datatype: crate::trace::Datatype(0),
+                    datatype: dpamatch_traces::Datatype(0),
                 };
                 let mut transfer = self.received(
                     call,

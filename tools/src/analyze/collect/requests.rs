@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState as Fast;
 
 use crate::analyze::program::Transfer;
-use crate::trace::Request;
+use dpamatch_traces::Request;
 
 pub(super) const NONE: u32 = u32::MAX;
 

@@ -2,7 +2,7 @@
 
 use super::{Collector, call_number};
 use crate::analyze::program::{ANY, BYTES_MAX, End, Kind, NOBODY, Transfer, UNKNOWN_BYTES};
-use crate::trace::{
+use dpamatch_traces::{
     Call, Comm, Dest, Payload, RecvSpec, Request, SendMode, SendSpec, Source, Status,
 };
 

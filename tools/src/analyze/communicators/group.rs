@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Resolver;
 use crate::analyze::origin::Members;
-use crate::trace::Group;
+use dpamatch_traces::Group;
 
 impl Resolver<'_> {
     pub(super) fn group(&mut self, program: usize, how: &Members) -> Arc<[u32]> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::origin::LocalId;
 use super::program::{LocalComm, Program};
-use crate::trace::Group;
+use dpamatch_traces::Group;
 
 mod create;
 mod follow;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use dpamatch::stream::{Event, Reader};
 
 use super::LogError;
-use crate::regular;
+use dpamatch_traces::regular;
 
 pub(super) struct Piece {
     pub(super) path: PathBuf,

@@ -2,7 +2,7 @@
 
 use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{Kind, Program, Transfer, UNKNOWN, UNKNOWN_BYTES};
-use crate::trace::Function;
+use dpamatch_traces::Function;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Violation {

@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use dpa_model::NicConfig;
 
 use super::replay::Agreement;
-use crate::trace::{Class, Function};
 use dpamatch::engine::BinCount;
+use dpamatch_traces::{Class, Function};
 
 pub use blocks::BlockStats;
 pub use fit::{Fallback, Needs, Shortage};

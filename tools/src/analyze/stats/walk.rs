@@ -19,8 +19,8 @@ use crate::analyze::inbound::Inbound;
 use crate::analyze::order::{Happening, Order};
 use crate::analyze::program::{ANY, Kind, UNKNOWN, UNKNOWN_BYTES};
 use crate::analyze::replay::RankView;
-use crate::trace::Function;
 use dpamatch::engine::{BinCount, BinEngine, Engine, MsgId, RecvId, selector_hash};
+use dpamatch_traces::Function;
 
 struct Walk<'a> {
     view: RankView<'a>,

@@ -262,3 +262,21 @@ fn no_receive_of_a_whole_trace_contradicts_its_status() {
         paired(&run);
     }
 }
+
+/// The largest length of a status means at least so many bytes.
+#[test]
+fn a_status_at_the_end_of_the_format_is_no_length() {
+    let most = i32::MAX as u64;
+    for (got, sent, same) in [
+        (most, most + 1, None),
+        (most, 1 << 40, None),
+        (most, most, Some(true)),
+        (most, most - 1, Some(false)),
+        (most - 1, most + 1, Some(false)),
+        (UNKNOWN_BYTES, 7, None),
+        (7, UNKNOWN_BYTES, None),
+        (7, 7, Some(true)),
+    ] {
+        assert_eq!(super::same_length(got, sent), same, "{got} of {sent}");
+    }
+}

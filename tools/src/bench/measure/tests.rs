@@ -19,6 +19,8 @@ pub(in crate::bench) fn settings(threads: bool) -> Settings {
         seed: 7,
         ucx: None,
         look: false,
+        one_thread: false,
+        keep_disturbed: true,
     }
 }
 
@@ -48,7 +50,45 @@ fn every_scenario_is_matched_right_by_every_peer() {
             let sample = measure(&point(peer, scenario.name(), 40, 8), &settings(false));
             let sample = sample.unwrap_or_else(|error| panic!("{peer} {scenario}: {error}"));
             assert_eq!(sample.checked, 40 * super::super::WARM_UP as u64);
-            assert_eq!(sample.time_ns.count, 3);
+            assert_eq!(sample.windows.measured, 3);
+        }
+    }
+}
+
+#[test]
+fn one_thread_measures_every_scenario_and_size() {
+    let settings = Settings {
+        one_thread: true,
+        ..settings(false)
+    };
+    let peers = [
+        Peer::optimistic(8),
+        Peer::Nic {
+            handlers: 32,
+            matching: Matching::InOrder,
+        },
+        Peer::Endpoint,
+        Peer::Bins,
+        Peer::NoMatching,
+    ];
+    // More messages than a queue holds by default, and bounce buffers for all of them.
+    for (scenarios, window, size) in [
+        (Scenario::all(), 40, 8),
+        (vec!["NC".parse().expect("a scenario")], 3000, 8),
+        (vec!["UNEXP".parse().expect("a scenario")], 2000, 100),
+        (vec!["WC".parse().expect("a scenario")], 50, 70_000),
+    ] {
+        for scenario in &scenarios {
+            for peer in peers {
+                if !peer.takes(scenario) || scenario.standing > 1024 {
+                    continue;
+                }
+                let sample = measure(&point(peer, scenario.name(), window, size), &settings);
+                let sample = sample.unwrap_or_else(|error| panic!("{peer} {scenario}: {error}"));
+                assert_eq!(sample.checked, (window * super::super::WARM_UP) as u64);
+                assert_eq!(sample.windows.measured, 3);
+                assert!(sample.time_ns.median > 0.0);
+            }
         }
     }
 }
@@ -76,7 +116,7 @@ fn every_size_takes_its_protocol() {
         }
     }
     let copied = measure(&point(Peer::Copy, "NC", 20, 70_000), &settings(false)).expect("a sample");
-    assert!(copied.time_ns.count == 3 && copied.checked == 20 * super::super::WARM_UP as u64);
+    assert!(copied.windows.measured == 3 && copied.checked == 20 * super::super::WARM_UP as u64);
     measure(&point(nic, "MANY-8", 3, 8), &settings(false)).expect("a sample");
 }
 
@@ -325,19 +365,36 @@ fn the_forced_paths_are_taken() {
 #[test]
 fn a_sample_is_made_of_both_ends_times() {
     let window = Window::new(&"MIX-0-0-50".parse().expect("a scenario"), 4, 8, 1);
+    // The sender loses its processor in the fourth window, the receiver in the fifth; the sixth
+    // takes more than ten times as long as the second.
     let received = ReceiverTimes {
-        post: vec![40.0, 80.0, 60.0],
-        settle: vec![8.0, 4.0, 100.0],
-        unexpected: vec![10.0, 30.0],
+        post: vec![40.0, 80.0, 60.0, 1e3, 2e3, 4e3],
+        settle: vec![8.0, 4.0, 100.0, 5e3, 6e3, 7e3],
+        unexpected: vec![10.0, 30.0, 20.0, 1e4, 2e4, 3e4],
+        preempted: vec![false, false, false, false, true, false],
         checked: 77,
     };
-    let made = sample(&[5.0, 1.0, 3.0], &received, &window, true).expect("a sample");
+    let sent = SenderTimes {
+        window: vec![5.0, 1.0, 3.0, 0.5, 4.0, 10.5],
+        preempted: vec![false, false, false, true, false, false],
+    };
+    let strict = Settings {
+        keep_disturbed: false,
+        ..settings(false)
+    };
+    let sieve = strict.sieve(&sent, &received, true);
+    let made = sample(&sent, &received, &window, sieve, true).expect("a sample");
     let expected = Sample {
         time_ns: Summary {
             median: 3.0,
             min: 1.0,
             max: 5.0,
             count: 3,
+        },
+        windows: Windows {
+            measured: 6,
+            preempted: 2,
+            slow: 1,
         },
         // Four receives: 60 / 4 and 8 / 4.
         post_ns: 17.0,
@@ -349,10 +406,40 @@ fn a_sample_is_made_of_both_ends_times() {
         ..Sample::default()
     };
     assert_eq!(made, expected);
+    // Threads that share processors disturb each other, and some tests want every window.
+    for all in [
+        strict.sieve(&sent, &received, false),
+        settings(false).sieve(&sent, &received, true),
+    ] {
+        let made = sample(&sent, &received, &window, all, true).expect("a sample");
+        assert_eq!((made.time_ns.count, made.windows.dropped()), (6, 0));
+    }
+    let nothing = SenderTimes::default();
+    let sieve = strict.sieve(&nothing, &received, true);
     assert!(matches!(
-        sample(&[], &received, &window, true),
+        sample(&nothing, &received, &window, sieve, true),
         Err(BenchError::Nothing)
     ));
+}
+
+/// The tail of single messages keeps slow windows, and loses those without a processor.
+#[test]
+fn latencies_keep_their_tail() {
+    let window = Window::new(&"NC".parse().expect("a scenario"), 1, 8, 1);
+    let sent = SenderTimes {
+        window: vec![100.0, 120.0, 5000.0, 9000.0],
+        preempted: vec![false, false, false, true],
+    };
+    let received = ReceiverTimes::default();
+    let strict = Settings {
+        keep_disturbed: false,
+        ..settings(false)
+    };
+    let sieve = strict.sieve(&sent, &received, true);
+    let made = sample(&sent, &received, &window, sieve, true).expect("a sample");
+    let latencies = made.latencies.expect("single messages");
+    assert_eq!((latencies.count(), made.time_ns.count), (3, 2));
+    assert!((4990..5010).contains(&latencies.max_ns()));
 }
 
 /// Also if the refused receive follows the messages, whose buffers remain unread.

@@ -6,6 +6,7 @@ use std::fmt::{Debug, Display, Write};
 
 use expect_test::expect_file;
 
+use super::super::by_turns::by_turns;
 use super::*;
 
 /// Durations of the acts in nanoseconds. All partial sums differ.
@@ -18,9 +19,14 @@ const DONE: u64 = 200_000;
 const TAKE_BACK: u64 = 1_000_000;
 const ACK: u64 = 10_000_000;
 
+/// Windows, from 1 on, in which a thread loses its processor: one of the warm-up, the first and the
+/// third of the measured ones.
+const LOST: [usize; 3] = [WARM_UP, WARM_UP + 1, WARM_UP + 3];
+
 struct Scene {
     zero: Instant,
     time: Cell<u64>,
+    preemptions: Cell<u64>,
     log: RefCell<Vec<String>>,
 }
 
@@ -29,6 +35,7 @@ impl Scene {
         Self {
             zero: Instant::now(),
             time: Cell::new(0),
+            preemptions: Cell::new(0),
             log: RefCell::default(),
         }
     }
@@ -36,6 +43,19 @@ impl Scene {
     fn act(&self, what: impl Display, takes: u64) {
         self.time.set(self.time.get() + takes);
         self.log.borrow_mut().push(what.to_string());
+    }
+
+    /// The thread loses its processor in the windows `LOST`.
+    fn sent(&self) {
+        let windows = self
+            .log
+            .borrow()
+            .iter()
+            .filter(|act| *act == "send")
+            .count();
+        if LOST.contains(&windows) {
+            self.preemptions.set(self.preemptions.get() + 1);
+        }
     }
 
     /// Words whose waits succeed up to window `last`.
@@ -62,6 +82,10 @@ impl Clock for &Scene {
     fn now(&self) -> Instant {
         self.act("clock", 0);
         self.zero + Duration::from_nanos(self.time.get())
+    }
+
+    fn preemptions(&self) -> u64 {
+        self.preemptions.get()
     }
 }
 
@@ -175,6 +199,10 @@ impl Receiver for Script<'_> {
 
     fn complete(&mut self, count: usize) -> Result<(), BenchError> {
         self.scene.act(format_args!("complete {count}"), COMPLETE);
+        // In a scene of the receiver alone, nobody sends.
+        if !self.scene.log.borrow().iter().any(|act| act == "send") && LOST.contains(&self.now) {
+            self.scene.preemptions.set(self.scene.preemptions.get() + 1);
+        }
         let window = self.expected.len();
         let mut left = count;
         while left > 0 {
@@ -255,6 +283,7 @@ struct Sending<'a>(&'a Scene);
 impl Outgoing for Sending<'_> {
     fn send(&mut self) -> Result<(), Gone> {
         self.0.act("send", SEND);
+        self.0.sent();
         Ok(())
     }
 
@@ -270,7 +299,7 @@ impl Outgoing for Sending<'_> {
 }
 
 /// The sender's calls and times while the receiver answers `answers` windows.
-fn sent(scenario: &str, answers: u64, limits: Limits) -> (Vec<String>, Vec<f64>) {
+fn sent(scenario: &str, answers: u64, limits: Limits) -> (Vec<String>, SenderTimes) {
     let (scene, window) = (Scene::new(), window(scenario, 4));
     let times = send(
         Sending(&scene),
@@ -280,6 +309,85 @@ fn sent(scenario: &str, answers: u64, limits: Limits) -> (Vec<String>, Vec<f64>)
         &&scene,
     );
     (scene.taken_log(), times)
+}
+
+#[test]
+fn each_end_reports_the_windows_in_which_it_lost_its_processor() {
+    let limits = Limits {
+        repetitions: 4,
+        budget: FOR_EVER,
+    };
+    let (_, times) = sent("NC", 100, limits);
+    assert_eq!(times.preempted, [true, false, true, false]);
+
+    let (scene, window) = (Scene::new(), window("NC", 4));
+    let mut script = Script::new(&scene, &window, Wrong::Nothing, 0);
+    let windows = WARM_UP as u64 + 4;
+    let times = receive(&mut script, &window, 4, &scene.signals(windows), &&scene);
+    let times = times.expect("nothing is wrong");
+    assert_eq!(times.preempted, [true, false, true, false]);
+    assert_eq!(times.post.len(), 4);
+
+    // By turns, one thread has both ends.
+    let scene = Scene::new();
+    let mut script = Script::new(&scene, &window, Wrong::Nothing, 0);
+    let mut both = [Sending(&scene), Sending(&scene)];
+    let turns = by_turns(&mut both[..1], &mut script, &window, limits, &&scene);
+    let turns = turns.expect("nothing is wrong");
+    assert_eq!(turns.sender.preempted, [true, false, true, false]);
+}
+
+#[test]
+fn by_turns_one_thread_does_what_both_ends_do() {
+    for (scenario, count) in [("NC-REV", 5), ("MIX-0-0-50", 4), ("UNEXP", 3)] {
+        let window = window(scenario, count);
+        let limits = Limits {
+            repetitions: 3,
+            budget: FOR_EVER,
+        };
+        let scene = Scene::new();
+        let mut script = Script::new(&scene, &window, Wrong::Nothing, 0);
+        let turns = by_turns(
+            &mut [Sending(&scene)],
+            &mut script,
+            &window,
+            limits,
+            &&scene,
+        );
+        let turns = turns.expect("nothing is wrong");
+        let late = window.late().len() as u64;
+        let (done, complete) = if late > 0 {
+            (DONE, 2 * COMPLETE)
+        } else {
+            (0, COMPLETE)
+        };
+        let time = SEND + done + complete + late * POST + TAKE_BACK;
+        assert_eq!(turns.sender.window, [time as f64; 3], "{scenario}");
+        assert_eq!(turns.receiver.post, [(count as u64 * POST) as f64; 3]);
+        assert_eq!(turns.receiver.settle, [SETTLE as f64; 3]);
+        let unexpected = (late * POST + COMPLETE + TAKE_BACK) as f64;
+        let unexpected = if late > 0 {
+            vec![unexpected; 3]
+        } else {
+            Vec::new()
+        };
+        assert_eq!(turns.receiver.unexpected, unexpected, "{scenario}");
+        assert_eq!(turns.receiver.checked, (count * WARM_UP) as u64);
+        let swapped = Wrong::Swapped(0, 1);
+        let mut script = Script::new(&scene, &window, swapped, WARM_UP);
+        let wrong = by_turns(
+            &mut [Sending(&scene)],
+            &mut script,
+            &window,
+            limits,
+            &&scene,
+        );
+        let wrong = wrong.expect_err("the receiver was wrong");
+        assert!(
+            matches!(wrong, BenchError::WrongMessage { receive: 0, .. }),
+            "{wrong}"
+        );
+    }
 }
 
 const FOR_EVER: Duration = Duration::from_secs(1_000_000);
@@ -307,7 +415,7 @@ fn repetitions_and_budget_decide_how_many_windows_are_measured() {
                 budget,
             },
         );
-        assert_eq!(times.len(), made, "{repetitions} {budget:?}");
+        assert_eq!(times.window.len(), made, "{repetitions} {budget:?}");
         let windows = log.iter().filter(|act| *act == "send").count();
         assert_eq!(windows, WARM_UP + made);
     }

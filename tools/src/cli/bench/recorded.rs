@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
-use dpamatch_tools::bench::{Machine, Paths, Recorded, RecordedRow};
+use dpamatch_tools::bench::{LeftOut, Machine, Paths, Recorded, RecordedRow};
 use dpamatch_tools::counted;
 use dpamatch_tools::table::{Cell, Table, wrapped};
-use dpamatch_tools::trace::OpenOptions;
 use dpamatch_tools::version::VERSION;
+use dpamatch_traces::OpenOptions;
 use serde_json::{Map, Value, json};
 
 use super::super::progress::{bar, spinner};
@@ -37,7 +37,11 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
         return Err(BadInput(format!("{}: no trace of this rank", path.display())).into());
     };
     let rank = run.programs[at].rank;
-    let size = args.sizes().first().copied().unwrap_or(8);
+    let size = match args.sizes()[..] {
+        [] => 8,
+        [size] => size,
+        _ => return Err(BadInput("--sizes: --trace takes one size".to_owned()).into()),
+    };
     let recorded = Recorded::new(run.view(at).events(&orders[at]), size);
     if recorded.messages() == 0 {
         return Err(BadInput(format!("{}: rank {rank} gets no messages", path.display())).into());
@@ -51,11 +55,15 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
         return Err(BadInput("--sizes: a recorded sequence is sent eagerly".to_owned()).into());
     }
     let mut entries = vec![engines::one("optimistic")?];
-    let baselines = args
-        .baseline
-        .iter()
-        .filter(|name| !WIRES.contains(&name.as_str()));
-    entries.extend(baselines.filter_map(|name| engines::one(name).ok()));
+    let is_wire = |name: &&str| WIRES.contains(name);
+    let (wires, baselines): (Vec<_>, Vec<_>) = args.baseline().into_iter().partition(is_wire);
+    let named = wires.into_iter().filter(|name| *name != "none");
+    let wires: Vec<String> = named.map(str::to_owned).collect();
+    entries.extend(
+        baselines
+            .into_iter()
+            .filter_map(|name| engines::one(name).ok()),
+    );
     let budget = Duration::from_millis(args.budget);
     let progress = spinner("rounds");
     let rows = recorded.measure(&options, &entries, args.rounds as usize, budget);
@@ -66,6 +74,7 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
         recorded: &recorded,
         size,
         rounds: args.rounds,
+        wires,
     };
     let whole = || document::of_tables(&[&table(&load, &rows)], conditions(&load));
     args.save.write(whole)?;
@@ -86,6 +95,8 @@ pub(super) struct Load<'a> {
     pub(super) recorded: &'a Recorded,
     pub(super) size: usize,
     pub(super) rounds: u32,
+    /// Baselines that a sequence without a wire cannot measure.
+    pub(super) wires: Vec<String>,
 }
 
 pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> Table {
@@ -94,6 +105,7 @@ pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> Table {
         recorded,
         size,
         rounds,
+        ..
     } = load;
     let title = format!(
         "rank {rank}: {} of {} in {}, {}",
@@ -144,7 +156,39 @@ pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> Table {
         ]);
         table.rounds(measured[0], &row.rates);
     }
-    table
+    left_out(load).into_iter().fold(table, Table::note)
+}
+
+/// What the measured sequence lacks of the recorded one.
+fn left_out(load: &Load<'_>) -> Vec<String> {
+    let LeftOut {
+        matched_probes,
+        cancels,
+        lengths,
+    } = load.recorded.left_out();
+    let mut notes = Vec::new();
+    if matched_probes > 0 {
+        let probes = counted(matched_probes, "matched probe");
+        notes.push(format!(
+            "left out: {probes}, so their messages stay unexpected"
+        ));
+    }
+    if cancels > 0 {
+        let cancels = counted(cancels, "cancel");
+        notes.push(format!("left out: {cancels} without a posted receive"));
+    }
+    if lengths > 0 {
+        let messages = counted(lengths, "message");
+        let bytes = counted(load.size, "byte");
+        notes.push(format!(
+            "{messages} of another length sent with {bytes}; --sizes sets it"
+        ));
+    }
+    if !load.wires.is_empty() {
+        let wires = load.wires.join(", ");
+        notes.push(format!("not measured: {wires}, since there is no wire"));
+    }
+    notes
 }
 
 pub(super) fn conditions(load: &Load<'_>) -> Map<String, Value> {
@@ -154,5 +198,7 @@ pub(super) fn conditions(load: &Load<'_>) -> Map<String, Value> {
         "events": load.recorded.events(),
         "size_bytes": load.size,
         "rounds": load.rounds,
+        "not_measured": load.wires,
+        "left_out": load.recorded.left_out(),
     }))
 }

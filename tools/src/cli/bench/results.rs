@@ -14,7 +14,7 @@ const BESIDE: &str = "rate_min_msgs_per_s rate_max_msgs_per_s rounds to_endpoint
     to_memcpy to_bins to_list to_ucx nic_receives software software_posts latency_max_ns";
 
 /// A row for each placement, receiver and window. Ratios `to_x` are to x in the same rounds.
-pub(super) fn rates(parts: &[Part], ucx_version: Option<&str>) -> Table {
+pub(super) fn rates(part: &Part, ucx_version: Option<&str>) -> Table {
     let mut table = Table::open("rates", "Message rates, in messages per second")
         .note("rate: median of the rounds; to_x: ratio to x in the same rounds")
         .keyed(7)
@@ -26,10 +26,8 @@ pub(super) fn rates(parts: &[Part], ucx_version: Option<&str>) -> Table {
         ])
         .measured(PERCENTILES.map(|(_, name)| name))
         .measured(BESIDE.split(' '));
-    for part in parts {
-        for row in &part.report.rows {
-            add(&mut table, part, row, ucx_version);
-        }
+    for row in &part.shown.report.rows {
+        add(&mut table, part, row, ucx_version);
     }
     table
 }
@@ -38,7 +36,7 @@ fn add(table: &mut Table, part: &Part, row: &Row, ucx_version: Option<&str>) {
     let (rate, latencies) = (row.rate(), row.latencies());
     let of_rate = |value: fn(&Summary) -> f64| Cell::from(rate.as_ref().map(value));
     let to = |peer| {
-        let other = part.report.beside(row, peer);
+        let other = part.shown.report.beside(row, peer);
         Cell::from(other.and_then(|other| row.ratio_to(other)))
     };
     let version = ucx_version
@@ -130,23 +128,27 @@ pub(super) fn of_paths(row: &Row, share: fn(&Paths) -> f64) -> Option<f64> {
 }
 
 /// The table of rates with the samples behind each row, and the conditions of the measurement.
-pub(super) fn document(report: &Report, parts: &[Part], header: &Header) -> Value {
-    let table = rates(parts, header.ucx_version());
-    let mut whole = document::of_tables(&[&table], conditions(report, parts, header));
+pub(super) fn document(report: &Report, part: &Part, header: &Header) -> Value {
+    let table = rates(part, header.ucx_version());
+    let mut whole = document::of_tables(&[&table], conditions(report, part, header));
     let objects = whole["results"]["rates"]
         .as_array_mut()
         .into_iter()
         .flatten();
-    for (object, row) in objects.zip(parts.iter().flat_map(|part| &part.report.rows)) {
+    for (object, row) in objects.zip(&part.shown.report.rows) {
         object["nic"] = json!(row.samples.first().and_then(|sample| sample.sizes));
         object["samples"] = json!(row.samples);
     }
     whole
 }
 
-fn conditions(report: &Report, parts: &[Part], header: &Header) -> Map<String, Value> {
-    let placement =
-        |part: &Part| json!({ "placement": part.short_name(), "measurements": part.measurements });
+fn conditions(report: &Report, part: &Part, header: &Header) -> Map<String, Value> {
+    let disturbance = report.disturbance();
+    let left_out = json!({
+        "disturbed": disturbance.disturbed_measurements,
+        "elsewhere": part.shown.elsewhere,
+        "moved": part.shown.moved,
+    });
     let mut nic_settings: Map<String, Value> = settings(&header.settings.nic)
         .into_iter()
         .map(|(name, it)| (name.to_owned(), it))
@@ -169,6 +171,11 @@ fn conditions(report: &Report, parts: &[Part], header: &Header) -> Map<String, V
         "warnings": header.warnings,
         "nic": nic_settings,
         "by_placement": header.settings.look,
-        "placements": parts.iter().map(placement).collect::<Vec<_>>(),
+        "placement": part.short_name(),
+        "measurements": part.shown.measurements,
+        "left_out": left_out,
+        "windows": disturbance.windows,
+        "one_thread": header.settings.one_thread,
+        "keep_disturbed": header.settings.keep_disturbed,
     }))
 }

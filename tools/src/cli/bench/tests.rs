@@ -1,7 +1,7 @@
 //! Tables, CSV, JSON and figures of hand-made reports. No number equals another or its inverse.
 
 use dpamatch::registry::EngineOptions;
-use dpamatch_tools::bench::{Distance, Paths, Placement, Row, Sample};
+use dpamatch_tools::bench::{Distance, Paths, Placement, Row, Sample, Windows};
 use expect_test::{ExpectFile, expect_file};
 
 use super::*;
@@ -16,6 +16,11 @@ fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
             min: 6.0,
             max: 9.0,
             count: 11,
+        },
+        windows: Windows {
+            measured: 16,
+            preempted: 3,
+            slow: 2,
         },
         post_ns: [3.0, 1.0, 2.25][round],
         admit_ns: 0.5,
@@ -46,6 +51,7 @@ fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
         rates: mega.iter().map(|mega| Some(mega * 1e6)).collect(),
         samples: (0..mega.len()).map(sample).collect(),
         placements: vec![Some(NEAR); mega.len()],
+        disturbed: vec![false; mega.len()],
     }
 }
 
@@ -70,6 +76,7 @@ fn calibrated(peer: Peer, scenario: &str, mega: &[f64]) -> Row {
         rates,
         samples: Vec::new(),
         placements,
+        disturbed: vec![false; mega.len()],
         ..row(peer, scenario, 128, &[])
     }
 }
@@ -124,6 +131,8 @@ fn header(threads: bool) -> Header {
             seed: 9,
             ucx: None,
             look: true,
+            one_thread: false,
+            keep_disturbed: false,
         },
         rounds: 6,
         warnings: Vec::new(),
@@ -191,25 +200,25 @@ fn sizes() -> Report {
     report(rows)
 }
 
-fn check(report: &Report, parts: &[Part], expected: &ExpectFile) {
+fn check(report: &Report, expected: &ExpectFile) {
+    let part = &Part::one(report);
     let header = header(false);
     let mut shown = format!("{}\n", header.text(report).replace(VERSION, "VERSION"));
-    for part in parts {
-        shown += &format!("\n{}\n", part.heading(report));
-        let tables = [
-            tables::paper(&part.report, &[2, 4, 64], Some(8)),
-            tables::overview(&part.report, NIC, false),
-            tables::overview(&part.report, NIC, true),
-        ];
-        for table in tables.into_iter().chain(latencies::table(&part.report)) {
-            shown += &format!("\n{}", table.text(usize::MAX));
-        }
-        for (name, figure) in figures::all(&part.report, NIC) {
-            shown += &format!("\n{name}\n{}", figure.csv());
-        }
+    shown += &format!("\n{}\n", part.heading(report));
+    let measured = &part.shown.report;
+    let tables = [
+        tables::paper(measured, &[2, 4, 64], Some(8)),
+        tables::overview(measured, NIC, false),
+        tables::overview(measured, NIC, true),
+    ];
+    for table in tables.into_iter().chain(latencies::table(measured)) {
+        shown += &format!("\n{}", table.text(usize::MAX));
     }
-    shown += &format!("\n{}\n", results::rates(parts, None).csv());
-    let document = results::document(report, parts, &header);
+    for (name, figure) in figures::all(measured, NIC) {
+        shown += &format!("\n{name}\n{}", figure.csv());
+    }
+    shown += &format!("\n{}\n", results::rates(part, None).csv());
+    let document = results::document(report, part, &header);
     for (name, result) in document["results"].as_object().expect("results") {
         match result.as_array() {
             Some(rows) => rows
@@ -223,7 +232,7 @@ fn check(report: &Report, parts: &[Part], expected: &ExpectFile) {
 
 #[test]
 fn a_report_stands_in_every_form() {
-    let all = |report: Report, expected| check(&report, &Part::of(&report), &expected);
+    let all = |report: Report, expected| check(&report, &expected);
     all(everything(), expect_file!["tests/everything.txt"]);
     all(moved(), expect_file!["tests/placements.txt"]);
     all(sweep(), expect_file!["tests/sweep.txt"]);
@@ -233,27 +242,47 @@ fn a_report_stands_in_every_form() {
     assert_eq!(header(true).runner(), "1 worker thread");
 }
 
-/// If the placement is unknown or always changed, all rounds form one part.
+/// If the placement always changed, all rounds are shown together, and so are they on request.
 #[test]
-fn without_placements_there_is_one_part() {
+fn without_a_placement_all_rounds_are_shown() {
     let mut report = moved();
-    report
-        .rows
-        .iter_mut()
-        .for_each(|row| row.placements = vec![None; 3]);
-    let parts = Part::of(&report);
-    assert_eq!(parts.len(), 1);
+    for row in &mut report.rows {
+        row.placements = vec![None; 3];
+    }
+    let moving = Part::one(&report);
     assert_eq!(
-        parts[0].heading(&report),
+        moving.heading(&report),
         "Placement moving: 6 of 6 measurements"
     );
-    assert_eq!(parts[0].report, report);
-    let whole = Part::whole(&moved());
-    assert_eq!(
-        whole.heading(&moved()),
-        "Placement any: 6 of 6 measurements"
+    assert_eq!(moving.shown.report, report);
+    let any = Part::any(&moved());
+    assert_eq!(any.heading(&moved()), "Placement any: 6 of 6 measurements");
+    assert_eq!(any.shown.report, moved());
+}
+
+/// The short table with all its columns: 25 lines of at most 100 columns.
+#[test]
+fn the_short_table_fits_on_a_screen() {
+    let mut rows = Vec::new();
+    for (number, first) in first::ROWS.iter().enumerate() {
+        let in_order = Peer::Nic {
+            handlers: 32,
+            matching: Matching::InOrder,
+        };
+        let peers = [NIC, in_order, Peer::List, Peer::Bins, Peer::Ucx];
+        let rates = [20.0, 50.0, 0.25, 44.0, 16.0];
+        for (peer, rate) in peers.into_iter().zip(rates) {
+            let rate = rate - number as f64 / 16.0;
+            rows.push(row(peer, first.scenario, first.window, &[rate]));
+        }
+    }
+    let shown = first::text(&report(rows), &header(false), "near");
+    assert!(shown.lines().count() <= 25, "{shown}");
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 100),
+        "{shown}"
     );
-    assert_eq!(whole.report, moved());
+    expect_file!["tests/first.txt"].assert_eq(&shown.replace(VERSION, "VERSION"));
 }
 
 #[test]
@@ -269,7 +298,7 @@ fn processors_must_be_two_that_may_be_used() {
 
 #[test]
 fn a_recorded_sequence_has_a_row_for_each_engine() {
-    let events = "post,0,0,*,1\narrive,0,0,3,1\narrive,1,0,3,1\n";
+    let events = "post,0,0,*,1\narrive,0,0,3,1\narrive,1,0,3,1,bytes=9\nmprobe,0,0,3,1\ncancel,7\n";
     let events = dpamatch::stream::Reader::new(events.as_bytes());
     let recorded =
         dpamatch_tools::bench::Recorded::new(events.map(|event| event.expect("a good line")), 24);
@@ -278,6 +307,7 @@ fn a_recorded_sequence_has_a_row_for_each_engine() {
         recorded: &recorded,
         size: 24,
         rounds: 7,
+        wires: vec!["memcpy".to_owned()],
     };
     let rate = Summary {
         median: 2e6,
@@ -330,12 +360,14 @@ fn points(arguments: &str) -> Vec<String> {
     points.iter().map(Point::to_string).collect()
 }
 
-/// Without arguments the paper's figure and an overview are measured.
+/// Without arguments the short table is measured.
 #[test]
 fn the_points_are_those_asked_for() {
     let mut shown = String::new();
     for arguments in [
         "",
+        "--matching in-order --baseline bins --handlers 4",
+        "--full",
         "--scenario WC,MIX --wild 10 --late 20 --windows 3,4 --sizes 8,9 --baseline bins",
         "--scenario WC --windows 5 --sweep 2,3 --baseline no-matching,memcpy,list",
         "--sweep 4 --windows 1 --baseline none --peers",

@@ -1,73 +1,98 @@
 //! Reasons to distrust the rates.
 
-use dpamatch_tools::bench::{Machine, Placed};
+use dpamatch_tools::bench::{Disturbance, Machine, Point, Report, Shown};
 use dpamatch_tools::counted;
 
 /// Load average per processor above which the machine counts as busy.
 const BUSY: f64 = 0.5;
-/// Share of measurements with a changing placement above which a warning appears.
-const MOVED: f64 = 0.1;
 
-/// The warnings as sentences. `placed` holds the measurements by placement, `all` is their number,
-/// and `looked` says whether the placement was checked.
-pub(super) fn warnings(
-    machine: &Machine,
-    placed: &[Placed],
-    all: usize,
-    looked: bool,
-) -> Vec<String> {
+/// The warnings as sentences.
+pub(super) fn warnings(machine: &Machine, shown: &Shown, disturbance: &Disturbance) -> Vec<String> {
     let mut warnings = Vec::new();
     let processors = machine.processors;
-    if processors < 2 {
-        warnings.push(
-            "one processor for sender and receiver: they wait for each other, so these rates mean \
-             nothing"
-                .to_owned(),
-        );
-        return warnings;
-    }
     if let Ok(load) = machine.load.parse::<f64>()
         && load >= BUSY * processors as f64
     {
         warnings.push(format!(
-            "the machine was busy at the start, load {load:.2} on {}: rates are too low",
+            "the machine was busy at the start, load {load:.2} on {}: rates may be too low",
             counted(processors, "processor")
         ));
     }
-    let stayed = |part: &&Placed| part.placement.is_some();
-    let stayed: usize = placed
-        .iter()
-        .filter(stayed)
-        .map(|part| part.measurements)
-        .sum();
-    let moved = all.saturating_sub(stayed);
-    if looked && moved == all && all > 0 {
-        warnings
-            .push("the processors moved during every measurement: do not compare rates".to_owned());
-    } else if looked && moved as f64 >= MOVED * all as f64 && moved > 0 {
+    let windows = &disturbance.windows;
+    if windows.dropped() > 0 {
         warnings.push(format!(
-            "the processors moved during {moved} of {}",
+            "{} of {} dropped: other programs used the processors",
+            windows.dropped(),
+            counted(windows.measured, "window")
+        ));
+    }
+    let all = disturbance.measurements;
+    if disturbance.disturbed_measurements > 0 {
+        warnings.push(format!(
+            "{} of {} left out: other programs used the processors",
+            disturbance.disturbed_measurements,
             counted(all, "measurement")
         ));
     }
-    let slowed = |part: &&Placed| part.placement.is_some_and(|placement| placement.slowed);
-    let slowed: usize = placed
-        .iter()
-        .filter(slowed)
-        .map(|part| part.measurements)
-        .sum();
-    if 2 * slowed > all {
+    if shown.elsewhere > 0 {
         warnings.push(format!(
-            "other programs used the processors during {slowed} of {}",
+            "{} of {} left out: the processors had another distance from each other",
+            shown.elsewhere,
             counted(all, "measurement")
         ));
+    }
+    if shown.moved > 0 {
+        warnings.push(format!(
+            "{} of {} left out: the processors moved during them",
+            shown.moved,
+            counted(all, "measurement")
+        ));
+    }
+    if shown.placement.is_some_and(|placement| placement.slowed) {
+        warnings.push(
+            "the processors did equal work at unequal speed: something shares their cores"
+                .to_owned(),
+        );
     }
     warnings
 }
 
+/// Why there is no rate at all.
+pub(super) fn cannot_measure(disturbance: &Disturbance) -> String {
+    let Disturbance {
+        windows,
+        measurements,
+        disturbed_measurements,
+    } = disturbance;
+    format!(
+        "cannot measure here: other programs used the processors in {disturbed_measurements} of {} \
+         ({} of {}); wait, choose others by --cpus, or use --one-thread",
+        counted(*measurements, "measurement"),
+        windows.dropped(),
+        counted(windows.measured, "window")
+    )
+}
+
+/// The points that have no rate.
+pub(super) fn without_rate(points: &[Point], report: &Report) -> Option<String> {
+    let missing: Vec<String> = points
+        .iter()
+        .filter(|point| report.find(point, false).is_none())
+        .map(ToString::to_string)
+        .collect();
+    let (first, others) = missing.split_first()?;
+    Some(match others.len() {
+        0 => format!("not measured: {first}"),
+        others => format!(
+            "not measured: {first}, and {}",
+            counted(others, "other point")
+        ),
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use dpamatch_tools::bench::{Distance, Placement, Report};
+    use dpamatch_tools::bench::{Distance, Peer, Placement, Windows};
 
     use super::*;
 
@@ -81,46 +106,90 @@ mod tests {
         }
     }
 
-    fn placed(slowed: Option<bool>, measurements: usize) -> Placed {
-        let placement = slowed.map(|slowed| Placement {
+    fn shown(slowed: bool, elsewhere: usize, moved: usize) -> Shown {
+        let placement = Placement {
             distance: Distance::Near,
             slowed,
-        });
-        Placed {
-            placement,
-            measurements,
-            report: Report::default(),
+        };
+        Shown {
+            placement: Some(placement),
+            measurements: 7,
+            elsewhere,
+            moved,
+            ..Shown::default()
+        }
+    }
+
+    fn disturbed(preempted: usize, slow: usize, disturbed_measurements: usize) -> Disturbance {
+        Disturbance {
+            windows: Windows {
+                measured: 410,
+                preempted,
+                slow,
+            },
+            measurements: 50,
+            disturbed_measurements,
         }
     }
 
     #[test]
     fn each_reason_is_told_where_it_holds() {
-        let said = |machine: &Machine, placed: &[Placed], looked| {
-            warnings(machine, placed, 100, looked).join("; ")
-        };
         let quiet = machine(2, "0.99");
-        assert_eq!(said(&quiet, &[placed(Some(false), 91)], true), "");
-        assert!(said(&machine(1, "0.00"), &[], true).starts_with("one processor"));
-        let busy = said(&machine(2, "1.00"), &[placed(Some(false), 100)], true);
-        assert!(busy.starts_with("the machine was busy at the start, load 1.00 on 2 processors"));
+        let said = |machine: &Machine, shown: &Shown, disturbance: &Disturbance| {
+            warnings(machine, shown, disturbance).join("; ")
+        };
+        let nothing = disturbed(0, 0, 0);
+        assert_eq!(said(&quiet, &shown(false, 0, 0), &nothing), "");
+        let busy = said(&machine(2, "1.00"), &shown(false, 0, 0), &nothing);
         assert_eq!(
-            said(&machine(2, "unknown"), &[placed(Some(false), 100)], true),
+            busy,
+            "the machine was busy at the start, load 1.00 on 2 processors: rates may be too low"
+        );
+        assert_eq!(
+            said(&machine(2, "unknown"), &shown(false, 0, 0), &nothing),
             ""
         );
-        let moved = [placed(Some(false), 90), placed(None, 10)];
         assert_eq!(
-            said(&quiet, &moved, true),
-            "the processors moved during 10 of 100 measurements"
+            said(&quiet, &shown(false, 0, 0), &disturbed(30, 7, 0)),
+            "37 of 410 windows dropped: other programs used the processors"
         );
-        assert_eq!(said(&quiet, &moved, false), "", "nobody looked");
-        assert!(said(&quiet, &[], true).contains("during every measurement"));
         assert_eq!(
-            warnings(&quiet, &[], 0, true),
-            Vec::<String>::new(),
-            "nothing was measured"
+            said(&quiet, &shown(false, 9, 8), &disturbed(0, 0, 3)),
+            "3 of 50 measurements left out: other programs used the processors; \
+             9 of 50 measurements left out: the processors had another distance from each other; \
+             8 of 50 measurements left out: the processors moved during them"
         );
-        let slowed = [placed(Some(true), 51), placed(Some(false), 49)];
-        let all = "other programs used the processors during 51 of 100 measurements";
-        assert_eq!(said(&quiet, &slowed, true), all);
+        let slowed = said(&quiet, &shown(true, 0, 0), &nothing);
+        assert!(slowed.starts_with("the processors did equal work at unequal speed"));
+    }
+
+    #[test]
+    fn without_any_rate_the_reason_has_its_numbers() {
+        assert_eq!(
+            cannot_measure(&disturbed(400, 3, 50)),
+            "cannot measure here: other programs used the processors in 50 of 50 measurements (403 \
+             of 410 windows); wait, choose others by --cpus, or use --one-thread"
+        );
+    }
+
+    #[test]
+    fn points_without_rate_are_named() {
+        let point = |window| Point {
+            peer: Peer::Bins,
+            scenario: "NC".parse().expect("a scenario"),
+            window,
+            size: 8,
+        };
+        let all = [point(3), point(4), point(5)];
+        let nothing = Report::default();
+        assert_eq!(without_rate(&all[..0], &nothing), None);
+        assert_eq!(
+            without_rate(&all[..1], &nothing).as_deref(),
+            Some("not measured: bins, NC, window 3, 8 bytes")
+        );
+        assert_eq!(
+            without_rate(&all, &nothing).as_deref(),
+            Some("not measured: bins, NC, window 3, 8 bytes, and 2 other points")
+        );
     }
 }

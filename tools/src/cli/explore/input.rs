@@ -11,7 +11,7 @@ use dpamatch::stream::{Event, Outcome, Reader, StreamMatcher};
 use dpamatch_explore::Ending;
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
-use dpamatch_tools::trace::OpenOptions;
+use dpamatch_traces::OpenOptions;
 use dpamatch_vocabulary::{CommId, Operation};
 
 use super::super::BadInput;
@@ -95,20 +95,19 @@ impl InputArgs {
         if let Some(trace) = &self.trace {
             return self.block_of(trace, handlers);
         }
-        let (name, events) = if let Some(example) = self.example {
+        let (name, operations) = if let Some(example) = self.example {
             let (name, text) = example.stream();
             let name = format!("example {name}");
-            let events = read(&name, text.as_bytes())?;
-            (name, events)
+            let operations = read(&name, text.as_bytes())?;
+            (name, operations)
         } else {
             let (name, input) = file_or_stdin(&self.file)?;
-            let events = read(&name, input)?;
-            (name, events)
+            let operations = read(&name, input)?;
+            (name, operations)
         };
-        if events.is_empty() {
+        if operations.is_empty() {
             return Err(BadInput(format!("{name}: the stream is empty")).into());
         }
-        let operations = events.iter().map(operation).collect::<Result<_, _>>()?;
         Ok(Input {
             name,
             operations,
@@ -269,13 +268,32 @@ impl Input {
     }
 }
 
-fn read(name: &str, input: impl io::BufRead) -> anyhow::Result<Vec<Event>> {
-    let events: Result<Vec<Event>, _> = Reader::new(input).take(EVENTS_MAX + 1).collect();
-    let events = events.map_err(|error| unreadable(name, error))?;
-    if events.len() > EVENTS_MAX {
-        return Err(BadInput(format!("{name}: more than {EVENTS_MAX} events")).into());
+/// Largest communicator of a stream: each schedule makes all up to the largest.
+const COMM_MAX: u32 = 4095;
+
+fn read(name: &str, input: impl io::BufRead) -> anyhow::Result<Vec<Operation>> {
+    let mut events = Reader::new(input);
+    let mut operations = Vec::new();
+    while let Some(event) = events.next() {
+        let event = event.map_err(|error| unreadable(name, error))?;
+        if operations.len() == EVENTS_MAX {
+            return Err(BadInput(format!("{name}: more than {EVENTS_MAX} events")).into());
+        }
+        let at = || format!("{name}:{}", events.line());
+        let operation =
+            operation(&event).map_err(|BadInput(what)| BadInput(format!("{}: {what}", at())))?;
+        if let Some(CommId(comm)) = operation.comm()
+            && comm > COMM_MAX
+        {
+            return Err(BadInput(format!(
+                "{}: communicator {comm}: explore takes communicators from 0 to {COMM_MAX}",
+                at()
+            ))
+            .into());
+        }
+        operations.push(operation);
     }
-    Ok(events)
+    Ok(operations)
 }
 
 fn operation(event: &Event) -> Result<Operation, BadInput> {

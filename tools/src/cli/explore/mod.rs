@@ -248,7 +248,7 @@ impl Asked<'_> {
         run.story(&self.setup).from_block(self.input.skip)
     }
 
-    /// Says whether every schedule gave the oracle's result and shows the requested schedule. Fails
+    /// Says which schedules gave the oracle's result and shows the requested schedule. Fails
     /// with exit code 3 on a violation, and with 4 if a bound of steps ended a schedule.
     fn judge(&self, report: Report, out: &mut dyn Write) -> anyhow::Result<()> {
         let Some(found) = &report.violation else {
@@ -378,17 +378,31 @@ fn list(format: Form) -> anyhow::Result<()> {
 
 /// What is known of the schedules without a violation, and what is not.
 fn verdict(report: &Report) -> String {
+    let bound = report.bounds.len().checked_sub(1);
     let right = report.schedules - report.stopped;
     if report.schedules == 0 {
         return "no verdict: no schedule was run".to_owned();
     }
     let mut text = match (report.schedules, report.stopped) {
-        (1, 0) if !report.cut_short => "the schedule gave the oracle's result".to_owned(),
-        (_, 0) if report.cut_short => format!(
-            "{} gave the oracle's result; more were left out",
-            counted(right, "schedule")
-        ),
-        (_, 0) => "every schedule gave the oracle's result".to_owned(),
+        (1, 0) if !report.cut_short && bound.is_none() => {
+            "the schedule gave the oracle's result".to_owned()
+        }
+        (_, 0) => {
+            let which = match bound {
+                Some(bound) if !report.cut_short => format!(
+                    "every schedule with at most {}",
+                    counted(bound, "preemption")
+                ),
+                Some(_) => counted(right, "schedule"),
+                None => counted(right, "random schedule"),
+            };
+            let more = if report.cut_short {
+                "; more were left out"
+            } else {
+                ""
+            };
+            format!("{which} gave the oracle's result{more}")
+        }
         (_, stopped) => format!(
             "no verdict: {stopped} of {} {} stopped after {}",
             counted(report.schedules, "schedule"),

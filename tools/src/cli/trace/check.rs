@@ -4,7 +4,7 @@ use std::io::Write;
 use dpamatch::Rank;
 use dpamatch_tools::counted;
 use dpamatch_tools::table::Table;
-use dpamatch_tools::trace::{Counts, Tally, TraceError};
+use dpamatch_traces::{Counts, Tally, TraceError};
 use serde_json::json;
 
 use super::super::document::{self, Form};
@@ -94,7 +94,6 @@ fn text(
     let mut unread = BTreeMap::new();
     for (rank, result) in ranks {
         let tally = result.as_ref().ok();
-        let footer = tally.and_then(|tally| tally.info.footer.as_ref());
         if let Some(tally) = tally {
             all.merge(&tally.calls);
             super::add_unread(&mut unread, &tally.unread);
@@ -102,7 +101,7 @@ fn text(
         table.push([
             rank.get().into(),
             tally.map(|tally| tally.calls.total()).into(),
-            footer.map(|footer| footer.ignored.total()).into(),
+            left_out(result).into(),
             verdict(result).into(),
         ]);
     }
@@ -110,6 +109,18 @@ fn text(
     writeln!(out, "{}", summary(ranks, all.total()))?;
     write!(out, "{}", super::unread_line(&unread))?;
     Ok(())
+}
+
+/// Calls that the footer names and the file lacks, and what the reader did not read. `None`: neither
+/// a footer nor the reader tells.
+fn left_out(result: &Result<Tally, TraceError>) -> Option<u64> {
+    let tally = result.as_ref().ok()?;
+    let footer = tally.info.footer.as_ref();
+    let ignored = footer.map(|footer| footer.ignored.total());
+    match tally.unread.values().sum::<u64>() {
+        0 => ignored,
+        unread => Some(ignored.unwrap_or(0) + unread),
+    }
 }
 
 /// How many ranks are consistent with their footers. A rank without call or footer proves nothing.
@@ -150,7 +161,7 @@ fn of_rank(rank: Rank, result: &Result<Tally, TraceError>) -> serde_json::Value 
             "good": is_good(result),
             "compared": tally.info.footer.is_some() && tally.salvage.is_none(),
             "calls": tally.calls.total(),
-            "left_out": tally.info.footer.as_ref().map(|footer| footer.ignored.total()),
+            "left_out": left_out(result),
             "not_read": tally.unread,
             "differences": tally.differences.iter().map(|(function, footer, records)| {
                 json!({ "function": function.name(), "footer": footer, "records": records })

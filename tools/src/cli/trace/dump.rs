@@ -4,7 +4,7 @@ use std::io::Write;
 use anyhow::Context;
 use dpamatch::Rank;
 use dpamatch_tools::counted;
-use dpamatch_tools::trace::{Argument, Arguments, Call, Op, Span, Status};
+use dpamatch_traces::{Argument, Arguments, Call, Op, Span, Status};
 use serde_json::{Map, Value, json};
 
 use super::super::document::{self, Lines};

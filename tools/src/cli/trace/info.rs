@@ -4,7 +4,7 @@ use std::io::Write;
 use dpamatch::Rank;
 use dpamatch_tools::counted;
 use dpamatch_tools::table::{Cell, Table};
-use dpamatch_tools::trace::{Class, Counts, RunInfo, Tally, TraceError, TraceSource};
+use dpamatch_traces::{Class, Counts, RunInfo, Tally, TraceError, TraceSource};
 use serde_json::json;
 
 use super::super::document::{self, Form};

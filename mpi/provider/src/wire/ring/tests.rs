@@ -1,6 +1,7 @@
 //! The ring between two ends of one process, and against a peer that writes rubbish.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::sync::atomic::AtomicU64;
 
 use super::*;
 use crate::wire::record::flag;

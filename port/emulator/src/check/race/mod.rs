@@ -45,6 +45,7 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 static HOST_KNOWS: AtomicU64 = AtomicU64::new(0);
 
 fn is_active() -> bool {
+    // ordering: set once; a thread that sees it late announces nothing before.
     ACTIVE.load(Ordering::Relaxed)
 }
 
@@ -71,6 +72,7 @@ fn shadow_of(process: &Process, address: usize) -> Option<&Shadow> {
 }
 
 fn shadow(memory: Range<usize>) -> Option<Arc<Shadow>> {
+    // ordering: as in `is_active`.
     ACTIVE.store(true, Ordering::Relaxed);
     let made = Shadow::new(memory).map(Arc::new);
     match &made {
@@ -237,6 +239,7 @@ impl State {
     fn release(&mut self, object: Object) {
         clock::release(object, &self.clock);
         if object == Object::Host {
+            // ordering: the clocks have a lock; the number only says that they have changed.
             HOST_KNOWS.fetch_add(1, Ordering::AcqRel);
         }
         self.advance();
@@ -248,6 +251,7 @@ impl State {
     }
 
     fn acquire_host(&mut self) {
+        // ordering: as in `release`.
         let now = HOST_KNOWS.load(Ordering::Acquire);
         if self.host_knew != now {
             self.host_knew = now;
@@ -452,6 +456,7 @@ pub(super) fn access(unit: &Unit, access: Access) {
             .get()
             .with(how == How::Atomic, writes)
             .of(first, bytes);
+        // ordering: as in `release`.
         let knows_host = race.host_knew.get() == HOST_KNOWS.load(Ordering::Acquire);
         if mark.slot() != HOST && shadow.note_alone(address, mark, place, knows_host) {
             if writes {

@@ -1,4 +1,7 @@
 //! What is known of the last accesses of each eight bytes.
+//!
+//! ordering: a mark that another thread overtakes costs a report or its place; nothing else depends
+//! on it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};

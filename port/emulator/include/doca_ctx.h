@@ -1,0 +1,24 @@
+/* Contexts of libraries: here those of RDMA. */
+#pragma once
+
+#include <doca_error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum doca_ctx_states {
+	DOCA_CTX_STATE_IDLE = 0,
+	DOCA_CTX_STATE_STARTING = 1,
+	DOCA_CTX_STATE_RUNNING = 2,
+	DOCA_CTX_STATE_STOPPING = 3,
+};
+
+doca_error_t doca_ctx_start(struct doca_ctx *ctx);
+doca_error_t doca_ctx_stop(struct doca_ctx *ctx);
+doca_error_t doca_ctx_get_state(const struct doca_ctx *ctx, enum doca_ctx_states *state);
+doca_error_t doca_ctx_set_datapath_on_dpa(struct doca_ctx *ctx, struct doca_dpa *dpa);
+
+#ifdef __cplusplus
+}
+#endif

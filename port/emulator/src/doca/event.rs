@@ -1,0 +1,248 @@
+//! Sync events: a 64-bit word that host and DPA reach.
+//!
+//! The declared places of publisher and subscriber are kept and not enforced: programs of the
+//! vendor use an event the other way round.
+
+use super::launch::Launch;
+use super::{Answer, Error, calls, make, started, take, with};
+use crate::handle::{Handle, Kind};
+use crate::machine::lock;
+use crate::process::{Process, ended};
+use crate::status::{Given, put};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+/// Between two looks at the process while the host waits.
+const LOOK: Duration = Duration::from_millis(50);
+
+#[derive(Default)]
+pub(super) struct Event {
+    /// The contexts that its places name.
+    dpas: Vec<Handle>,
+    has_publisher: bool,
+    has_subscriber: bool,
+    pub(super) shared: Option<Arc<Word>>,
+}
+
+// SAFETY: handles are numbers in the shape of pointers.
+unsafe impl Send for Event {}
+
+/// The word of a started event.
+pub(crate) struct Word {
+    state: Mutex<State>,
+    changed: Condvar,
+    processes: Vec<Arc<Process>>,
+}
+
+#[derive(Default)]
+struct State {
+    value: u64,
+    /// Launches that wait until the value is greater than theirs.
+    launches: Vec<(u64, Launch)>,
+    /// Who has waited: a DPA thread's number, or the host.
+    waiter: Option<Waiter>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiter {
+    Host,
+    Kernels,
+    Thread(u32),
+}
+
+/// How a value changes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Change {
+    Set(u64),
+    Add(u64),
+}
+
+impl Word {
+    pub(super) fn value(&self) -> u64 {
+        lock(&self.state).value
+    }
+
+    /// Changes the value and starts what waited for it.
+    pub(super) fn update(&self, change: Change) {
+        let mut state = lock(&self.state);
+        state.value = match change {
+            Change::Set(value) => value,
+            Change::Add(value) => state.value.wrapping_add(value),
+        };
+        let value = state.value;
+        let ready: Vec<_> = match state.launches.is_empty() {
+            true => Vec::new(),
+            false => {
+                let is_ready = |(above, _): &mut (u64, Launch)| value > *above;
+                state.launches.extract_if(.., is_ready).collect()
+            }
+        };
+        drop(state);
+        self.changed.notify_all();
+        ready.into_iter().for_each(|(_, launch)| launch.begin());
+    }
+
+    /// Starts a launch as soon as the value is greater than `above`.
+    pub(super) fn launch(&self, above: u64, launch: Launch) {
+        let mut state = lock(&self.state);
+        if state.value > above {
+            drop(state);
+            return launch.begin();
+        }
+        state.launches.push((above, launch));
+    }
+
+    /// Notes who waits. Answers another that has waited before.
+    pub(super) fn waits(&self, waiter: Waiter) -> Option<Waiter> {
+        let known = *lock(&self.state).waiter.get_or_insert(waiter);
+        (known != waiter).then_some(known)
+    }
+
+    fn is_busy(&self) -> bool {
+        !lock(&self.state).launches.is_empty()
+    }
+
+    /// Waits on the host until the value fits.
+    fn wait(&self, fits: impl Fn(u64) -> bool) -> Answer {
+        if let Some(other) = self.waits(Waiter::Host) {
+            crate::check::error(
+                crate::check::Fault::TwoWaiters,
+                format_args!("a sync event has more than one waiter: the host, and {other}"),
+            );
+        }
+        let mut state = lock(&self.state);
+        while !fits(state.value) {
+            if self.processes.iter().any(|at| at.state() != ended::NOT) {
+                return Error::DeviceFatal.because("the DPA's process has ended");
+            }
+            let waited = self.changed.wait_timeout(state, LOOK);
+            state = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+        drop(state);
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Waiter {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Host => write!(to, "the host"),
+            Self::Kernels => write!(to, "a kernel's launch"),
+            Self::Thread(id) => write!(to, "thread {id}"),
+        }
+    }
+}
+
+/// The word of a started event.
+pub(super) fn word(event: Handle) -> Answer<Arc<Word>> {
+    with(event, |event: &mut Event| {
+        started(&event.shared, Kind::Event)
+    })
+}
+
+fn place(event: Handle, dpa: Option<Handle>, publishes: bool) -> Answer {
+    if let Some(dpa) = dpa {
+        super::dpa::process(dpa)?;
+    }
+    super::setup(event, |event: &mut Event| {
+        event.dpas.extend(dpa);
+        event.has_publisher |= publishes;
+        event.has_subscriber |= !publishes;
+        Ok(())
+    })
+}
+
+fn on_cpu(event: Handle, device: Handle, publishes: bool) -> Answer {
+    with(device, |_: &mut super::info::Device| Ok(()))?;
+    place(event, None, publishes)
+}
+
+calls! {
+    fn doca_sync_event_create(event: Given<Handle>) {
+        make(event, Event::default()).map(|_| ())
+    }
+
+    fn doca_sync_event_add_publisher_location_cpu(event: Handle, device: Handle) {
+        on_cpu(event, device, true)
+    }
+
+    fn doca_sync_event_add_subscriber_location_cpu(event: Handle, device: Handle) {
+        on_cpu(event, device, false)
+    }
+
+    fn doca_sync_event_add_publisher_location_dpa(event: Handle, dpa: Handle) {
+        place(event, Some(dpa), true)
+    }
+
+    fn doca_sync_event_add_subscriber_location_dpa(event: Handle, dpa: Handle) {
+        place(event, Some(dpa), false)
+    }
+
+    fn doca_sync_event_start(event: Handle) {
+        let dpas = super::setup(event, |event: &mut Event| {
+            if !event.has_publisher || !event.has_subscriber {
+                let why = "an event needs a place of its publisher and of its subscriber";
+                return Error::BadState.because(why);
+            }
+            Ok(event.dpas.clone())
+        })?;
+        let processes = dpas.into_iter().map(super::dpa::process).collect::<Answer<Vec<_>>>()?;
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        let word = Arc::new(Word { state, changed, processes });
+        with(event, |event: &mut Event| {
+            event.shared = Some(word);
+            Ok(())
+        })
+    }
+
+    fn doca_sync_event_stop(event: Handle) {
+        let word = word(event)?;
+        if word.is_busy() {
+            return Error::InUse.because("a kernel's launch waits for the event");
+        }
+        with(event, |event: &mut Event| {
+            event.shared = None;
+            Ok(())
+        })
+    }
+
+    fn doca_sync_event_destroy(event: Handle) {
+        take(event, |event: &mut Event| {
+            if event.shared.as_ref().is_some_and(|word| word.is_busy()) {
+                return Error::InUse.because("a kernel's launch waits for the event");
+            }
+            Ok(())
+        })
+        .map(|_| ())
+    }
+
+    fn doca_sync_event_get_dpa_handle(event: Handle, dpa: Handle, handle: Given<u64>) {
+        super::dpa::process(dpa)?;
+        word(event)?;
+        Ok(put(handle, event as u64)?)
+    }
+
+    fn doca_sync_event_get(event: Handle, value: Given<u64>) {
+        Ok(put(value, word(event)?.value())?)
+    }
+
+    fn doca_sync_event_update_set(event: Handle, value: u64) {
+        word(event)?.update(Change::Set(value));
+        Ok(())
+    }
+
+    fn doca_sync_event_update_add(event: Handle, value: u64, before: Given<u64>) {
+        let word = word(event)?;
+        let old = word.value();
+        word.update(Change::Add(value));
+        if before.pointer().is_null() { Ok(()) } else { Ok(put(before, old)?) }
+    }
+
+    fn doca_sync_event_wait_gt(event: Handle, value: u64, mask: u64) {
+        word(event)?.wait(|now| now & mask > value)
+    }
+
+    fn doca_sync_event_wait_neq(event: Handle, value: u64, mask: u64) {
+        word(event)?.wait(|now| now & mask != value)
+    }
+}

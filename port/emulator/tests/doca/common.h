@@ -1,0 +1,34 @@
+/* What host part and device part share. */
+#include <stdint.h>
+
+#define MESSAGES 12
+#define FRAMES 32
+
+/* What the threads and calls of a scene need. */
+struct work {
+	uint64_t device, completion, other_completion, rdma, other_rdma, notification, event, second;
+	uint64_t buffer, other_buffer, results;
+	uint32_t key, other_key, host_key, sf_key;
+	uint64_t host_memory;
+	uint32_t mode, count;
+};
+
+/* Travels by value. */
+struct three {
+	uint64_t first;
+	uint32_t second;
+	double third;
+} __dpa_global__;
+
+/* What the handler does when a message has come. */
+enum mode {
+	COUNTS,
+	NO_REQUEST,
+	NO_ATTRIBUTE,
+	NOT_FLUSHED,
+	NOT_REPOSTED,
+	AFTER_ACK,
+	NOT_FENCED,
+	WINDOW_NOT_FENCED,
+	TOO_MANY_ACKS,
+};

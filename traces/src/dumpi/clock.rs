@@ -1,0 +1,81 @@
+//! Converts the times of records to nanoseconds.
+
+use crate::Span;
+
+/// The period of the stored seconds, which have 16 bits.
+const WRAP_S: i64 = 1 << 16;
+
+/// One of the two clocks of a rank's trace. Records are in the order of return, so a return more
+/// than half a period before the previous one belongs to the next period.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    base_s: i64,
+    /// Return of the last record, without base, with periods.
+    last_s: i64,
+}
+
+impl Clock {
+    pub(super) fn new(base_s: i32) -> Self {
+        Self {
+            base_s: i64::from(base_s),
+            last_s: 0,
+        }
+    }
+
+    /// The span between two recorded times, each (seconds, nanoseconds). The seconds are relative
+    /// to the file's base, or absolute without one; both give one result.
+    #[inline]
+    pub(super) fn span(&mut self, entry: (i64, u32), ret: (i64, u32)) -> Span {
+        let ret_s = ret.0 + periods(self.last_s - ret.0 + WRAP_S / 2);
+        self.last_s = ret_s;
+        // A call may be entered in an earlier period than it returns.
+        let entry_s = entry.0 + periods(ret_s - entry.0);
+        let ns = |seconds: i64, ns: u32| {
+            (self.base_s + seconds)
+                .saturating_mul(1_000_000_000)
+                .saturating_add(i64::from(ns))
+        };
+        Span {
+            entry_ns: ns(entry_s, entry.1),
+            return_ns: ns(ret_s, ret.1),
+        }
+    }
+}
+
+/// Rounds down to whole periods; never negative.
+#[inline]
+fn periods(seconds: i64) -> i64 {
+    seconds.max(0) / WRAP_S * WRAP_S
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_go_on_after_their_16_bits() {
+        let mut clock = Clock::new(100);
+        let seconds = |span: Span| {
+            (
+                span.entry_ns / 1_000_000_000,
+                span.return_ns / 1_000_000_000,
+            )
+        };
+        assert_eq!(
+            seconds(clock.span((0, 5), (40_000, 0))),
+            (100, 40_100),
+            "one long call, entered long before"
+        );
+        assert_eq!(
+            seconds(clock.span((65_535, 0), (65_535, 0))),
+            (65_635, 65_635)
+        );
+        assert_eq!(seconds(clock.span((65_535, 0), (3, 0))), (65_635, 65_639));
+        assert_eq!(
+            seconds(clock.span((2, 0), (2, 0))),
+            (65_638, 65_638),
+            "another thread, a little earlier"
+        );
+        assert_eq!(clock.span((4, 7), (4, 9)).return_ns, 65_640_000_000_009);
+    }
+}

@@ -1,0 +1,53 @@
+//! Rules for making operations from arguments.
+
+use crate::{CollectiveKind, CompletionKind, SendMode};
+
+/// The operation that [`interpret`](crate::interpret) makes from a function's arguments.
+/// Functions with equal recipes have equal arguments at equal positions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Recipe {
+    Send(SendMode),
+    Recv,
+    Isend(SendMode),
+    Irecv,
+    Sendrecv,
+    SendrecvReplace,
+    SendInit(SendMode),
+    RecvInit,
+    Start,
+    Startall,
+    Complete(CompletionKind),
+    RequestStatus,
+    Probe,
+    Iprobe,
+    Cancel,
+    RequestFree,
+    CommDup,
+    CommCreate,
+    CommSplit,
+    CartCreate,
+    CartSub,
+    GraphCreate,
+    Intercomm,
+    Merge,
+    Accept,
+    GetParent,
+    Join,
+    Spawn,
+    SpawnMultiple,
+    CommFree,
+    CommSize,
+    CommRank,
+    GroupOfComm,
+    GroupOfRemote,
+    GroupUnion,
+    GroupIntersection,
+    GroupDifference,
+    GroupIncl,
+    GroupExcl,
+    GroupRangeIncl,
+    GroupRangeExcl,
+    GroupFree,
+    Collective(CollectiveKind),
+    Other,
+}
