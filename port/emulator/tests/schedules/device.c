@@ -63,8 +63,9 @@ __attribute__((no_sanitize("thread"))) __dpa_global__ void spins(uint64_t argume
 	flexio_dev_thread_reschedule();
 }
 
-/* Accesses of 21 cache lines: 17 new ones, the two oldest again, and a copy from the newest and
-   a new one to one that is there. The first level has 16 lines. */
+/* The first level has 16 lines. Reads 17, the oldest again, and the third, which is there; writes
+   the second; reads the third again, which is there only since it was read before; and copies from
+   the newest of the 17 and a new one to the oldest. */
 __dpa_global__ void reads_lines(uint64_t argument)
 {
 	volatile uint64_t *words = (volatile uint64_t *)argument;
@@ -72,7 +73,9 @@ __dpa_global__ void reads_lines(uint64_t argument)
 	for (int line = 0; line < 17; line++)
 		(void)words[8 * line];
 	(void)words[0];
+	(void)words[8 * 2];
 	words[8 * 1 + 1]++;
+	(void)words[8 * 2];
 	memcpy((void *)argument, (void *)(argument + 17 * 64 - 1), 2);
 	flexio_dev_thread_reschedule();
 }
