@@ -169,53 +169,10 @@ capabilities! {
     doca_clock_cap_nic_free_running_is_supported
 }
 
-/// Names of errors, and what they mean.
-const ERRORS: [(&CStr, &CStr); 32] = [
-    (c"DOCA_SUCCESS", c"Success"),
-    (c"DOCA_ERROR_UNKNOWN", c"Unknown error"),
-    (c"DOCA_ERROR_NOT_PERMITTED", c"Operation not permitted"),
-    (c"DOCA_ERROR_IN_USE", c"Resource already in use"),
-    (c"DOCA_ERROR_NOT_SUPPORTED", c"Operation not supported"),
-    (c"DOCA_ERROR_AGAIN", c"Resource unavailable, try again"),
-    (c"DOCA_ERROR_INVALID_VALUE", c"Invalid input"),
-    (c"DOCA_ERROR_NO_MEMORY", c"Memory allocation failure"),
-    (c"DOCA_ERROR_INITIALIZATION", c"Initialization failure"),
-    (c"DOCA_ERROR_TIME_OUT", c"Timer expired"),
-    (c"DOCA_ERROR_SHUTDOWN", c"Shut down in process"),
-    (c"DOCA_ERROR_CONNECTION_RESET", c"Connection reset by peer"),
-    (c"DOCA_ERROR_CONNECTION_ABORTED", c"Connection aborted"),
-    (
-        c"DOCA_ERROR_CONNECTION_INPROGRESS",
-        c"Connection in progress",
-    ),
-    (c"DOCA_ERROR_NOT_CONNECTED", c"Not connected"),
-    (c"DOCA_ERROR_NO_LOCK", c"Required lock not available"),
-    (c"DOCA_ERROR_NOT_FOUND", c"Resource not found"),
-    (c"DOCA_ERROR_IO_FAILED", c"Input or output failed"),
-    (c"DOCA_ERROR_BAD_STATE", c"Bad state"),
-    (c"DOCA_ERROR_UNSUPPORTED_VERSION", c"Unsupported version"),
-    (
-        c"DOCA_ERROR_OPERATING_SYSTEM",
-        c"Call of the operating system failed",
-    ),
-    (c"DOCA_ERROR_DRIVER", c"Call of the driver failed"),
-    (c"DOCA_ERROR_UNEXPECTED", c"Unexpected scenario"),
-    (c"DOCA_ERROR_ALREADY_EXIST", c"Resource already exists"),
-    (c"DOCA_ERROR_FULL", c"No room left"),
-    (c"DOCA_ERROR_EMPTY", c"No entry left"),
-    (c"DOCA_ERROR_IN_PROGRESS", c"Operation in progress"),
-    (c"DOCA_ERROR_TOO_BIG", c"Too big"),
-    (c"DOCA_ERROR_AUTHENTICATION", c"Authentication failure"),
-    (c"DOCA_ERROR_BAD_CONFIG", c"Bad configuration"),
-    (c"DOCA_ERROR_SKIPPED", c"Valid input was skipped"),
-    (
-        c"DOCA_ERROR_DEVICE_FATAL_ERROR",
-        c"Fatal error of the device",
-    ),
-];
-
 fn named(error: c_int) -> &'static (&'static CStr, &'static CStr) {
-    ERRORS.get(error as usize).unwrap_or(&ERRORS[1])
+    super::ERRORS
+        .get(error as usize)
+        .unwrap_or(&super::ERRORS[1])
 }
 
 pub(super) fn name_of(error: c_int) -> String {
