@@ -70,7 +70,8 @@ fn each_handler_may_have_a_host_thread() {
 /// from the second level. A read of the third is a hit, and keeps it there. The second is gone, is
 /// read from the second level, and written in the first. The third is there. A copy reads a line
 /// that is there and a new one, and writes one that is there: 20 lines of the second level, and 5
-/// of the first. The handler is woken twice. Later, a read and a look at the clock take 37 ns at 1.8 GHz.
+/// of the first. The handler is woken twice. Later, a read and a look at the clock take 37 ns at
+/// 1.8 GHz.
 #[test]
 fn a_model_counts_lines() {
     let activation = f64::from(20 * 35 + 5 * 2);
