@@ -109,6 +109,7 @@ DPA_DOCA_OWN uint32_t dpa_doca_consume(struct dpa_doca_completion *completion, u
 
 	for (uint64_t at = 0; at < count && at <= mask; at++)
 		ring[(acked + at) & mask].signature = DPA_DOCA_ACKED;
+	/* ordering: the NIC, which acquires a record, writes no element that is still read. */
 	__atomic_store_n((uint32_t *)completion->record,
 			 cpu_to_be32((acked + (uint32_t)count) & 0xffffff), __ATOMIC_RELEASE);
 	return completion->next - acked;
@@ -271,6 +272,7 @@ DPA_DOCA_OWN uint64_t *dpa_doca_receive(struct dpa_doca_receiver *queue, uint32_
 /* ordering: the NIC acquires the record, and the entries before it. */
 DPA_DOCA_OWN void dpa_doca_give(struct dpa_doca_receiver *queue, uint32_t next)
 {
+	/* ordering: the NIC, which acquires a record, sees the entries before. */
 	__atomic_store_n((uint32_t *)queue->record, cpu_to_be32(next & 0xffff), __ATOMIC_RELEASE);
 }
 /* Begins an entry of a send queue. Returns its second segment. */

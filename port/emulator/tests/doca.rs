@@ -104,7 +104,7 @@ fn scenes_of_the_samples_are_right() {
             format!(
                 "DOCA_ERROR_NOT_SUPPORTED\n{invalid}{invalid}DOCA_ERROR_NOT_SUPPORTED\n\
                  DOCA_ERROR_NOT_SUPPORTED\nresult 49841664, 32 frames alike\n{invalid}\
-                 DOCA_ERROR_IN_USE\n"
+                 DOCA_ERROR_IN_USE\nDOCA_ERROR_IN_USE\n"
             ),
         ),
     ] {

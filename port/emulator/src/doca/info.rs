@@ -1,6 +1,8 @@
 //! Devices, errors' names and logs.
 //!
 //! There is one NIC with two functions: a PF, which `DPA_DEVICE` names, and an SF.
+//!
+//! ordering: a level of logs; no memory goes with it.
 
 use super::{Answer, Error, any, calls, make, take, with};
 use crate::handle::{Handle, Kind};
@@ -18,8 +20,9 @@ const NAME: u32 = 64;
 /// A device that the program has opened.
 pub(super) struct Device {
     pub(super) function: u32,
-    /// Its protection domain.
+    /// Its protection domain, which may be of verbs.
     pub(super) pd: usize,
+    pub(super) owns_pd: bool,
 }
 
 /// A place for text that the program reads: standard output, error or a file.
@@ -121,15 +124,19 @@ calls! {
         let function = function(info)?;
         let context = Kind::DeviceInfo.handle(function);
         let pd = crate::verbs::new_pd(context)? as usize;
-        make(device, Device { function, pd }).map(|_| ())
+        let owns_pd = true;
+        make(device, Device { function, pd, owns_pd }).map(|_| ())
     }
 
     fn doca_dev_close(device: Handle) {
         if any(|dpa: &super::dpa::Dpa| dpa.device == device) {
             return Error::InUse.because("a DPA context of this device exists");
         }
-        // The domain stays: keys of the host's own may use it.
-        take(device, |_: &mut Device| Ok(())).map(|_| ())
+        let gone = take(device, |_: &mut Device| Ok(()))?;
+        if gone.owns_pd {
+            crate::verbs::free_pd(gone.pd);
+        }
+        Ok(())
     }
 }
 
@@ -162,53 +169,10 @@ capabilities! {
     doca_clock_cap_nic_free_running_is_supported
 }
 
-/// Names of errors, and what they mean.
-const ERRORS: [(&CStr, &CStr); 32] = [
-    (c"DOCA_SUCCESS", c"Success"),
-    (c"DOCA_ERROR_UNKNOWN", c"Unknown error"),
-    (c"DOCA_ERROR_NOT_PERMITTED", c"Operation not permitted"),
-    (c"DOCA_ERROR_IN_USE", c"Resource already in use"),
-    (c"DOCA_ERROR_NOT_SUPPORTED", c"Operation not supported"),
-    (c"DOCA_ERROR_AGAIN", c"Resource unavailable, try again"),
-    (c"DOCA_ERROR_INVALID_VALUE", c"Invalid input"),
-    (c"DOCA_ERROR_NO_MEMORY", c"Memory allocation failure"),
-    (c"DOCA_ERROR_INITIALIZATION", c"Initialization failure"),
-    (c"DOCA_ERROR_TIME_OUT", c"Timer expired"),
-    (c"DOCA_ERROR_SHUTDOWN", c"Shut down in process"),
-    (c"DOCA_ERROR_CONNECTION_RESET", c"Connection reset by peer"),
-    (c"DOCA_ERROR_CONNECTION_ABORTED", c"Connection aborted"),
-    (
-        c"DOCA_ERROR_CONNECTION_INPROGRESS",
-        c"Connection in progress",
-    ),
-    (c"DOCA_ERROR_NOT_CONNECTED", c"Not connected"),
-    (c"DOCA_ERROR_NO_LOCK", c"Required lock not available"),
-    (c"DOCA_ERROR_NOT_FOUND", c"Resource not found"),
-    (c"DOCA_ERROR_IO_FAILED", c"Input or output failed"),
-    (c"DOCA_ERROR_BAD_STATE", c"Bad state"),
-    (c"DOCA_ERROR_UNSUPPORTED_VERSION", c"Unsupported version"),
-    (
-        c"DOCA_ERROR_OPERATING_SYSTEM",
-        c"Call of the operating system failed",
-    ),
-    (c"DOCA_ERROR_DRIVER", c"Call of the driver failed"),
-    (c"DOCA_ERROR_UNEXPECTED", c"Unexpected scenario"),
-    (c"DOCA_ERROR_ALREADY_EXIST", c"Resource already exists"),
-    (c"DOCA_ERROR_FULL", c"No room left"),
-    (c"DOCA_ERROR_EMPTY", c"No entry left"),
-    (c"DOCA_ERROR_IN_PROGRESS", c"Operation in progress"),
-    (c"DOCA_ERROR_TOO_BIG", c"Too big"),
-    (c"DOCA_ERROR_AUTHENTICATION", c"Authentication failure"),
-    (c"DOCA_ERROR_BAD_CONFIG", c"Bad configuration"),
-    (c"DOCA_ERROR_SKIPPED", c"Valid input was skipped"),
-    (
-        c"DOCA_ERROR_DEVICE_FATAL_ERROR",
-        c"Fatal error of the device",
-    ),
-];
-
 fn named(error: c_int) -> &'static (&'static CStr, &'static CStr) {
-    ERRORS.get(error as usize).unwrap_or(&ERRORS[1])
+    super::ERRORS
+        .get(error as usize)
+        .unwrap_or(&super::ERRORS[1])
 }
 
 pub(super) fn name_of(error: c_int) -> String {

@@ -24,46 +24,57 @@ use crate::handle::{Handle, Kind};
 use crate::machine::lock;
 use crate::slab::Slab;
 use crate::status::{Refusal, Status};
+use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
-/// Answers of calls, as the API's pages count them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i32)]
-#[allow(dead_code, reason = "the whole table gives names to numbers")]
-pub(crate) enum Error {
-    Success,
-    Unknown,
-    NotPermitted,
-    InUse,
-    NotSupported,
-    Again,
-    InvalidValue,
-    NoMemory,
-    Initialization,
-    TimeOut,
-    Shutdown,
-    ConnectionReset,
-    ConnectionAborted,
-    ConnectionInProgress,
-    NotConnected,
-    NoLock,
-    NotFound,
-    IoFailed,
-    BadState,
-    UnsupportedVersion,
-    OperatingSystem,
-    Driver,
-    Unexpected,
-    AlreadyExist,
-    Full,
-    Empty,
-    InProgress,
-    TooBig,
-    Authentication,
-    BadConfig,
-    Skipped,
-    DeviceFatal,
+/// Answers of calls, as the API's pages count them, with names and what they mean.
+macro_rules! errors {
+    ($($error:ident $name:literal $about:literal;)+) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(i32)]
+        #[allow(dead_code, reason = "the whole table gives names to numbers")]
+        pub(crate) enum Error {
+            $($error,)+
+        }
+
+        const ERRORS: &[(&CStr, &CStr)] = &[$(($name, $about),)+];
+    };
+}
+
+errors! {
+    Success c"DOCA_SUCCESS" c"Success";
+    Unknown c"DOCA_ERROR_UNKNOWN" c"Unknown error";
+    NotPermitted c"DOCA_ERROR_NOT_PERMITTED" c"Operation not permitted";
+    InUse c"DOCA_ERROR_IN_USE" c"Resource already in use";
+    NotSupported c"DOCA_ERROR_NOT_SUPPORTED" c"Operation not supported";
+    Again c"DOCA_ERROR_AGAIN" c"Resource unavailable, try again";
+    InvalidValue c"DOCA_ERROR_INVALID_VALUE" c"Invalid input";
+    NoMemory c"DOCA_ERROR_NO_MEMORY" c"Memory allocation failure";
+    Initialization c"DOCA_ERROR_INITIALIZATION" c"Initialization failure";
+    TimeOut c"DOCA_ERROR_TIME_OUT" c"Timer expired";
+    Shutdown c"DOCA_ERROR_SHUTDOWN" c"Shut down in process";
+    ConnectionReset c"DOCA_ERROR_CONNECTION_RESET" c"Connection reset by peer";
+    ConnectionAborted c"DOCA_ERROR_CONNECTION_ABORTED" c"Connection aborted";
+    ConnectionInProgress c"DOCA_ERROR_CONNECTION_INPROGRESS" c"Connection in progress";
+    NotConnected c"DOCA_ERROR_NOT_CONNECTED" c"Not connected";
+    NoLock c"DOCA_ERROR_NO_LOCK" c"Required lock not available";
+    NotFound c"DOCA_ERROR_NOT_FOUND" c"Resource not found";
+    IoFailed c"DOCA_ERROR_IO_FAILED" c"Input or output failed";
+    BadState c"DOCA_ERROR_BAD_STATE" c"Bad state";
+    UnsupportedVersion c"DOCA_ERROR_UNSUPPORTED_VERSION" c"Unsupported version";
+    OperatingSystem c"DOCA_ERROR_OPERATING_SYSTEM" c"Call of the operating system failed";
+    Driver c"DOCA_ERROR_DRIVER" c"Call of the driver failed";
+    Unexpected c"DOCA_ERROR_UNEXPECTED" c"Unexpected scenario";
+    AlreadyExist c"DOCA_ERROR_ALREADY_EXIST" c"Resource already exists";
+    Full c"DOCA_ERROR_FULL" c"No room left";
+    Empty c"DOCA_ERROR_EMPTY" c"No entry left";
+    InProgress c"DOCA_ERROR_IN_PROGRESS" c"Operation in progress";
+    TooBig c"DOCA_ERROR_TOO_BIG" c"Too big";
+    Authentication c"DOCA_ERROR_AUTHENTICATION" c"Authentication failure";
+    BadConfig c"DOCA_ERROR_BAD_CONFIG" c"Bad configuration";
+    Skipped c"DOCA_ERROR_SKIPPED" c"Valid input was skipped";
+    DeviceFatal c"DOCA_ERROR_DEVICE_FATAL_ERROR" c"Fatal error of the device";
 }
 
 /// Why a call refuses.
@@ -248,6 +259,26 @@ macro_rules! setters {
     };
 }
 pub(crate) use setters;
+
+/// Calls that end an object that nothing else knows of.
+macro_rules! destroyers {
+    ($($call:ident: $object:ty;)+) => {$crate::doca::calls! {$(
+        fn $call(object: $crate::handle::Handle) {
+            $crate::doca::take(object, |_: &mut $object| Ok(())).map(|_| ())
+        }
+    )+}};
+}
+pub(crate) use destroyers;
+
+/// Settings that change nothing here. Their values stay in the caller's registers.
+macro_rules! accepted {
+    ($($object:ty { $($call:ident)+ })+) => {$crate::doca::calls! {$($(
+        fn $call(object: $crate::handle::Handle) {
+            $crate::doca::setup(object, |_: &mut $object| Ok(()))
+        }
+    )+)+}};
+}
+pub(crate) use accepted;
 
 /// An object that a started one needs.
 fn started<T: Clone>(part: &Option<T>, kind: Kind) -> Answer<T> {

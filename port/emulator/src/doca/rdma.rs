@@ -2,7 +2,7 @@
 
 use super::info::Device;
 use super::memory::{allocate, write};
-use super::{Answer, Error, calls, make, setters, setup, take, with};
+use super::{Answer, Error, accepted, calls, make, setters, setup, take, with};
 use crate::handle::Handle;
 use crate::machine::machine;
 use crate::process::Process;
@@ -23,8 +23,6 @@ pub(super) struct Rdma {
     dpa: Option<Handle>,
     completion: Option<Handle>,
     permissions: u32,
-    has_grh: bool,
-    gid: u32,
     send_depth: u32,
     receive_depth: u32,
     buffers: u32,
@@ -82,11 +80,16 @@ fn log(depth: u32) -> u8 {
     depth.next_power_of_two().trailing_zeros() as u8
 }
 
+accepted! {
+    Rdma {
+        doca_rdma_set_grh_enabled
+        doca_rdma_set_gid_index
+    }
+}
+
 setters! {
     Rdma {
         doca_rdma_set_permissions: u32 => permissions;
-        doca_rdma_set_grh_enabled: bool => has_grh;
-        doca_rdma_set_gid_index: u32 => gid;
         doca_rdma_set_send_queue_size: u32 => send_depth in 1..=DEPTH;
         doca_rdma_set_recv_queue_size: u32 => receive_depth in 1..=DEPTH;
         doca_rdma_task_receive_set_dst_buf_list_len: u32 => buffers in 1..=BUFFERS;
@@ -188,8 +191,6 @@ calls! {
             dpa: None,
             completion: None,
             permissions: 0,
-            has_grh: false,
-            gid: 0,
             send_depth: 128,
             receive_depth: 128,
             buffers: 1,

@@ -1,8 +1,11 @@
 //! DPA threads, groups, affinity, and the contexts that wake threads: completions, notifications.
+//!
+//! ordering: a count of contexts, and an argument that is there before the thread runs: a message
+//! to its worker comes after both.
 
 use super::dpa::UNITS;
 use super::memory::{allocate, write};
-use super::{Answer, Error, any, calls, make, setters, setup, started, take, with};
+use super::{Answer, Error, any, calls, destroyers, make, setters, setup, started, take, with};
 use crate::handle::{Handle, Kind};
 use crate::machine::{lock, machine};
 use crate::process::Process;
@@ -206,10 +209,6 @@ calls! {
         })
     }
 
-    fn doca_dpa_thread_group_destroy(group: Handle) {
-        take(group, |_: &mut Group| Ok(())).map(|_| ())
-    }
-
     fn doca_dpa_eu_affinity_create(dpa: Handle, affinity: Given<Handle>) {
         super::dpa::process(dpa)?;
         make(affinity, Affinity { unit: None }).map(|_| ())
@@ -239,10 +238,11 @@ calls! {
             None => Error::NotFound.because("an affinity without an execution unit"),
         }
     }
+}
 
-    fn doca_dpa_eu_affinity_destroy(affinity: Handle) {
-        take(affinity, |_: &mut Affinity| Ok(())).map(|_| ())
-    }
+destroyers! {
+    doca_dpa_thread_group_destroy: Group;
+    doca_dpa_eu_affinity_destroy: Affinity;
 }
 
 setters! {

@@ -1,14 +1,18 @@
 //! Ethernet queues of verbs on the DPA, and as much of Flow as leads frames to them.
+//!
+//! ordering: a flag of the host's calls, whose objects are behind a lock.
 
 use super::info::Device;
 use super::memory::{allocate, write};
-use super::{Answer, Error, calls, make, setters, setup, started, take, with};
+use super::{
+    Answer, Error, accepted, calls, destroyers, make, setters, setup, started, take, with,
+};
 use crate::handle::{Handle, Kind};
 use crate::machine::{lock, machine};
 use crate::process::Process;
 use crate::queue::{Receiver, Sender, Wq, format};
 use crate::status::{Given, put};
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -58,6 +62,17 @@ impl EthQueue {
     pub(super) fn is_of(&self, process: u32) -> bool {
         self.process.id == process
     }
+}
+
+destroyers! {
+    doca_verbs_context_destroy: Context;
+    doca_verbs_device_attr_free: DeviceAttributes;
+    doca_verbs_eth_sq_init_attr_destroy: EthAttributes;
+    doca_verbs_eth_rq_init_attr_destroy: EthAttributes;
+    doca_flow_cfg_destroy: FlowConfig;
+    doca_flow_port_cfg_destroy: FlowConfig;
+    doca_flow_port_stop: FlowPort;
+    doca_flow_pipe_cfg_destroy: FlowConfig;
 }
 
 setters! {
@@ -211,17 +226,9 @@ calls! {
         make(context, Context { function }).map(|_| ())
     }
 
-    fn doca_verbs_context_destroy(context: Handle) {
-        take(context, |_: &mut Context| Ok(())).map(|_| ())
-    }
-
     fn doca_verbs_query_device(context: Handle, attributes: Given<Handle>) {
         with(context, |_: &mut Context| Ok(()))?;
         make(attributes, DeviceAttributes).map(|_| ())
-    }
-
-    fn doca_verbs_device_attr_free(attributes: Handle) {
-        take(attributes, |_: &mut DeviceAttributes| Ok(())).map(|_| ())
     }
 
     fn doca_verbs_device_attr_get_is_eth_sq_ts_source_type_supported(
@@ -238,24 +245,23 @@ calls! {
     }
 
     fn doca_verbs_pd_destroy(pd: Handle) {
-        take(pd, |_: &mut Pd| Ok(())).map(|_| ())
+        let domain = with(pd, |pd: &mut Pd| Ok(pd.pd))?;
+        if super::any(|device: &Device| device.pd == domain) {
+            return Error::InUse.because("a device of this domain is open");
+        }
+        take(pd, |_: &mut Pd| Ok(()))?;
+        crate::verbs::free_pd(domain);
+        Ok(())
     }
 
     fn doca_verbs_pd_as_doca_dev(pd: Handle, device: Given<Handle>) {
         let (function, pd) = with(pd, |pd: &mut Pd| Ok((pd.function, pd.pd)))?;
-        make(device, Device { function, pd }).map(|_| ())
+        let owns_pd = false;
+        make(device, Device { function, pd, owns_pd }).map(|_| ())
     }
 
     fn doca_verbs_eth_sq_init_attr_create(attributes: Given<Handle>) { new_attributes(attributes) }
     fn doca_verbs_eth_rq_init_attr_create(attributes: Given<Handle>) { new_attributes(attributes) }
-
-    fn doca_verbs_eth_sq_init_attr_destroy(attributes: Handle) {
-        take(attributes, |_: &mut EthAttributes| Ok(())).map(|_| ())
-    }
-
-    fn doca_verbs_eth_rq_init_attr_destroy(attributes: Handle) {
-        take(attributes, |_: &mut EthAttributes| Ok(())).map(|_| ())
-    }
 
     fn doca_verbs_eth_sq_create(context: Handle, attributes: Handle, queue: Given<Handle>) {
         create(context, attributes, false, queue)
@@ -296,9 +302,6 @@ extern "C" fn doca_verbs_device_attr_get_ts_free_running_clock_frequency(_of: Ha
 /// Configurations of Flow, of a port and of a pipe: all are read when the thing is made.
 #[derive(Default)]
 pub(super) struct FlowConfig {
-    queues: u16,
-    counters: u32,
-    port: u16,
     device: Option<Handle>,
     of: Option<Handle>,
     is_root: bool,
@@ -318,6 +321,17 @@ pub(super) struct FlowPipe {
     rule: Option<u32>,
 }
 
+accepted! {
+    FlowConfig {
+        doca_flow_cfg_set_pipe_queues
+        doca_flow_cfg_set_nr_counters
+        doca_flow_port_cfg_set_port_id
+        doca_flow_cfg_set_mode_args
+        doca_flow_pipe_cfg_set_name
+        doca_flow_pipe_cfg_set_actions
+    }
+}
+
 static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 /// Kinds of forwards and the one of pipes, as the header counts them.
 const RSS: u32 = 1;
@@ -335,9 +349,6 @@ struct Forward {
 
 setters! {
     FlowConfig {
-        doca_flow_cfg_set_pipe_queues: u16 => queues;
-        doca_flow_cfg_set_nr_counters: u32 => counters;
-        doca_flow_port_cfg_set_port_id: u16 => port;
         doca_flow_port_cfg_set_dev: Handle => device;
         doca_flow_pipe_cfg_set_type: u32 => kind in BASIC..=BASIC;
         doca_flow_pipe_cfg_set_is_root: bool => is_root;
@@ -360,14 +371,6 @@ calls! {
         make(configuration, FlowConfig::default()).map(|_| ())
     }
 
-    fn doca_flow_cfg_destroy(configuration: Handle) {
-        take(configuration, |_: &mut FlowConfig| Ok(())).map(|_| ())
-    }
-
-    fn doca_flow_cfg_set_mode_args(configuration: Handle, _mode: *const c_char) {
-        setup(configuration, |_: &mut FlowConfig| Ok(()))
-    }
-
     fn doca_flow_init(configuration: Handle) {
         with(configuration, |_: &mut FlowConfig| Ok(()))?;
         // ordering: a flag of its own.
@@ -381,10 +384,6 @@ calls! {
         make(configuration, FlowConfig::default()).map(|_| ())
     }
 
-    fn doca_flow_port_cfg_destroy(configuration: Handle) {
-        take(configuration, |_: &mut FlowConfig| Ok(())).map(|_| ())
-    }
-
     fn doca_flow_port_start(configuration: Handle, port: Given<Handle>) {
         let device = with(configuration, |at: &mut FlowConfig| started(&at.device, Kind::Device))?;
         with(device, |_: &mut Device| Ok(()))?;
@@ -395,22 +394,10 @@ calls! {
         make(port, FlowPort).map(|_| ())
     }
 
-    fn doca_flow_port_stop(port: Handle) {
-        take(port, |_: &mut FlowPort| Ok(())).map(|_| ())
-    }
-
     fn doca_flow_pipe_cfg_create(configuration: Given<Handle>, port: Handle) {
         with(port, |_: &mut FlowPort| Ok(()))?;
         let made = FlowConfig { of: Some(port), is_all: true, ..FlowConfig::default() };
         make(configuration, made).map(|_| ())
-    }
-
-    fn doca_flow_pipe_cfg_destroy(configuration: Handle) {
-        take(configuration, |_: &mut FlowConfig| Ok(())).map(|_| ())
-    }
-
-    fn doca_flow_pipe_cfg_set_name(configuration: Handle, _name: *const c_char) {
-        setup(configuration, |_: &mut FlowConfig| Ok(()))
     }
 
     fn doca_flow_pipe_cfg_set_match(
@@ -420,13 +407,6 @@ calls! {
             at.is_all = is_zero(wanted, MATCH);
             Ok(())
         })
-    }
-
-    fn doca_flow_pipe_cfg_set_actions(
-        configuration: Handle, _actions: *const c_void, _masks: *const c_void,
-        _descriptions: *const c_void, _count: usize
-    ) {
-        setup(configuration, |_: &mut FlowConfig| Ok(()))
     }
 
     fn doca_flow_pipe_create(

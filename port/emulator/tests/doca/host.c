@@ -550,6 +550,7 @@ static void ethernet(void)
 
 	CHECK(doca_devinfo_create_list(&list, &count));
 	CHECK(doca_verbs_context_create(list[0], DOCA_VERBS_CONTEXT_CREATE_FLAGS_NONE, &context));
+	CHECK(doca_devinfo_destroy_list(list));
 	CHECK(doca_verbs_pd_create(context, &pd));
 	CHECK(doca_verbs_pd_as_doca_dev(pd, &device));
 	CHECK(doca_dpa_create(device, &dpa));
@@ -621,6 +622,7 @@ static void ethernet(void)
 	CHECK(doca_dpa_completion_destroy(completion));
 	ibv_dereg_mr(mr);
 	CHECK(doca_dpa_destroy(dpa));
+	SAY(doca_verbs_pd_destroy(pd));
 	CHECK(doca_dev_close(device));
 	CHECK(doca_verbs_pd_destroy(pd));
 	CHECK(doca_verbs_context_destroy(context));
