@@ -118,8 +118,11 @@ mod tests {
     use super::NAMES;
 
     #[test]
-    fn the_page_has_each_kind_of_error() {
-        let page = include_str!("../../../../docs/flexio.md");
+    fn the_pages_have_each_kind_of_error() {
+        let page = concat!(
+            include_str!("../../../../docs/flexio.md"),
+            include_str!("../../../../docs/doca.md")
+        );
         for name in NAMES {
             let rows = page.lines().filter(|line| line.starts_with("| "));
             let has_name = |row: &&str| row.contains(&format!("`{name}`"));

@@ -230,6 +230,9 @@ extern "C" fn wait(handle: u64, above: u64, mask: u64, caller: Caller) {
             _ => break,
         }
     }
+    if let Ok(word) = super::event::word(handle as Handle) {
+        word.has_waited(Waiter::Thread(unit.id));
+    }
     crate::check::race::host(unit, true);
 }
 

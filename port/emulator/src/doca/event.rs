@@ -39,8 +39,8 @@ struct State {
     value: u64,
     /// Launches that wait until the value is greater than theirs.
     launches: Vec<(u64, Launch)>,
-    /// Who has waited: a DPA thread's number, or the host.
-    waiter: Option<Waiter>,
+    /// Who waits now.
+    waiters: Vec<Waiter>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,10 @@ impl Word {
         };
         drop(state);
         self.changed.notify_all();
-        ready.into_iter().for_each(|(_, launch)| launch.begin());
+        for (_, launch) in ready {
+            self.has_waited(Waiter::Kernels);
+            launch.begin();
+        }
     }
 
     /// Starts a launch as soon as the value is greater than `above`.
@@ -87,15 +90,25 @@ impl Word {
         let mut state = lock(&self.state);
         if state.value > above {
             drop(state);
+            self.has_waited(Waiter::Kernels);
             return launch.begin();
         }
         state.launches.push((above, launch));
     }
 
-    /// Notes who waits. Answers another that has waited before.
+    /// Notes who waits. Answers another that waits already.
     pub(super) fn waits(&self, waiter: Waiter) -> Option<Waiter> {
-        let known = *lock(&self.state).waiter.get_or_insert(waiter);
-        (known != waiter).then_some(known)
+        let waiters = &mut lock(&self.state).waiters;
+        waiters.push(waiter);
+        waiters.iter().copied().find(|&other| other != waiter)
+    }
+
+    /// One that has waited does no more.
+    pub(super) fn has_waited(&self, waiter: Waiter) {
+        let waiters = &mut lock(&self.state).waiters;
+        if let Some(at) = waiters.iter().position(|&other| other == waiter) {
+            waiters.swap_remove(at);
+        }
     }
 
     fn is_busy(&self) -> bool {
@@ -110,6 +123,12 @@ impl Word {
                 format_args!("a sync event has more than one waiter: the host, and {other}"),
             );
         }
+        let result = self.wait_here(fits);
+        self.has_waited(Waiter::Host);
+        result
+    }
+
+    fn wait_here(&self, fits: impl Fn(u64) -> bool) -> Answer {
         let mut state = lock(&self.state);
         while !fits(state.value) {
             if self.processes.iter().any(|at| at.state() != ended::NOT) {
