@@ -101,7 +101,7 @@ pub(super) struct Args {
     #[command(flatten)]
     common: Common,
     /// Numbers of handlers
-    #[arg(long, alias = "threads", value_name = "N,N-M..", value_delimiter = ',', default_value = "8,32,190", value_parser = clap::value_parser!(Counts))]
+    #[arg(long, value_name = "N,N-M..", value_delimiter = ',', default_value = "8,32,190", value_parser = clap::value_parser!(Counts))]
     handlers: Vec<Counts>,
     /// Shares of messages with equal source and tag, in per cent
     #[arg(long, value_name = "P,P..", value_delimiter = ',', default_value = "0,5,10,25,50,100", value_parser = clap::value_parser!(u32).range(0..=100), conflicts_with = "trace")]

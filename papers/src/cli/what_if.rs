@@ -46,10 +46,10 @@ pub(super) struct Args {
     #[command(flatten)]
     common: Common,
     /// Numbers of handlers
-    #[arg(long, alias = "threads", value_name = "N,N-M..", value_delimiter = ',', default_value = "8,32,190", value_parser = clap::value_parser!(Counts))]
+    #[arg(long, value_name = "N,N-M..", value_delimiter = ',', default_value = "8,32,190", value_parser = clap::value_parser!(Counts))]
     handlers: Vec<Counts>,
     /// Scenarios: nc, wc-fp, wc-sp, mixed:P
-    #[arg(long, alias = "workload", value_name = "NAME,NAME..", value_delimiter = ',', default_value = "nc,mixed:5,mixed:25,wc-fp", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
+    #[arg(long, value_name = "NAME,NAME..", value_delimiter = ',', default_value = "nc,mixed:5,mixed:25,wc-fp", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
     scenario: Vec<String>,
     #[command(flatten)]
     recorded: RecordedArgs,

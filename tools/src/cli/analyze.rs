@@ -91,7 +91,7 @@ pub(super) struct Args {
     #[arg(long)]
     salvage: bool,
     /// The rank of a single file, if its name does not give it
-    #[arg(long, alias = "rank", value_name = "R")]
+    #[arg(long, value_name = "R")]
     as_rank: Option<u32>,
     #[command(flatten)]
     collectives: CollectivesArgs,

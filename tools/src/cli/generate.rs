@@ -27,7 +27,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "E", default_value_t = 2000)]
     events: u64,
     /// Kind of random stream
-    #[arg(long, alias = "profile", value_name = "KIND", default_value_t = Profile::Mixed, hide_possible_values = true,
+    #[arg(long, value_name = "KIND", default_value_t = Profile::Mixed, hide_possible_values = true,
           value_parser = choice::<Profile>())]
     kind: Profile,
     /// The stream of this pattern, in place of a random one
@@ -50,7 +50,7 @@ struct Numbers {
     #[arg(long, value_name = "P", requires = "pattern")]
     pending: Option<u32>,
     /// Communicators that run the pattern at once
-    #[arg(long, alias = "comms", value_name = "K", requires = "pattern")]
+    #[arg(long, value_name = "K", requires = "pattern")]
     communicators: Option<u32>,
     /// Percentage of receives from any source
     #[arg(long, value_name = "PERCENT", requires = "pattern")]

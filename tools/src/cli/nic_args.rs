@@ -14,12 +14,6 @@ use super::input::{choice, default, did_you_mean};
 
 const HEADING: &str = "Emulated NIC";
 
-/// Switches that are a choice of an option now.
-const FORMER: [(&str, &str); 2] = [
-    ("--eager-removal", "--removal=eager"),
-    ("--no-inline-hashes", "--hashes=absent"),
-];
-
 /// The command line with `--KEY=VALUE` for each option in `--nic KEY=VALUE,..`, up to a `--`.
 ///
 /// # Errors
@@ -41,8 +35,7 @@ pub fn expanded(words: Vec<OsString>) -> Result<Vec<OsString>, BadInput> {
             },
             Some(word) if word.starts_with("--nic=") => word["--nic=".len()..].to_owned(),
             _ => {
-                let now = FORMER.iter().find(|(former, _)| word == *former);
-                out.push(now.map_or(word, |(_, now)| now.into()));
+                out.push(word);
                 continue;
             }
         };

@@ -30,10 +30,10 @@ pub(super) struct Args {
     #[arg(value_name = "TRACE", required_unless_present = "print_host")]
     traces: Vec<PathBuf>,
     /// A row for every rank
-    #[arg(long, alias = "ranks")]
+    #[arg(long)]
     per_rank: bool,
     /// A row for every communicator, as if it alone were offloaded
-    #[arg(long, alias = "communicators")]
+    #[arg(long)]
     per_communicator: bool,
     /// Also compare host, DPA and cards that match in hardware: a ConnectX list, Portals, ALPU
     #[arg(long)]

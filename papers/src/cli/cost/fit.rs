@@ -22,7 +22,7 @@ pub(super) struct Args {
     #[arg(long, value_parser = choice::<Search>(), value_name = "WHAT", default_value = default::<Search>())]
     search: Search,
     /// Write the profile with the fitted parameters into this file
-    #[arg(long, alias = "save", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }
 

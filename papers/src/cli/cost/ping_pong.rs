@@ -21,7 +21,7 @@ pub(super) struct Args {
           value_parser = engines::any(&["all", "endpoint"]))]
     engine: Vec<String>,
     /// Messages each way
-    #[arg(long, alias = "sizes", value_name = "N,..", value_delimiter = ',', default_value = "16,64,256,1024,2048",
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "16,64,256,1024,2048",
           value_parser = clap::value_parser!(u32).range(1..=MESSAGES_MAX))]
     messages: Vec<u32>,
     /// Bytes each way, all messages together

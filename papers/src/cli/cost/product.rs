@@ -33,7 +33,7 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 pub(super) struct Spread {
     /// Processes that share the rows
-    #[arg(long, alias = "processes", value_name = "P", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    #[arg(long, value_name = "P", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(super) ranks: u32,
     /// The product
     #[arg(long, value_parser = choice::<Product>(), value_name = "WHAT,..", value_delimiter = ',', default_value = "vector,matrix")]

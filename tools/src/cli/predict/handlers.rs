@@ -28,7 +28,7 @@ pub(super) struct HandlersArgs {
     #[arg(long, value_name = "N", default_value_t = 8)]
     handlers: usize,
     /// nc, wc-fp, wc-sp or mixed:P
-    #[arg(long, alias = "workload", value_name = "NAME", default_value = "nc", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
+    #[arg(long, value_name = "NAME", default_value = "nc", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
     scenario: String,
     #[command(flatten)]
     spans: SpanArgs,
@@ -45,7 +45,7 @@ pub(super) struct HandlersArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct SpanArgs {
     /// Write a trace for Chrome or Perfetto: a row per EU, phases as spans
-    #[arg(long, alias = "chrome", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
     /// Most spans in the trace
     #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]

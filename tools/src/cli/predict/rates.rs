@@ -14,11 +14,11 @@ use dpamatch_tools::table::{Cell, Table};
 #[derive(Debug, clap::Args)]
 pub(super) struct RatesArgs {
     /// Numbers of handlers, one per execution unit; N-M for all from N to M
-    #[arg(long, alias = "threads", value_name = "N,N-M..", value_delimiter = ',', default_value = "1,2,4,8,16,32,64,128,190", value_parser = clap::value_parser!(Counts))]
+    #[arg(long, value_name = "N,N-M..", value_delimiter = ',', default_value = "1,2,4,8,16,32,64,128,190", value_parser = clap::value_parser!(Counts))]
     handlers: Vec<Counts>,
     /// Scenarios: nc (no conflicts), wc-fp, wc-sp (all receives equal; fast and slow path), mixed:P
     /// (P per cent equal)
-    #[arg(long, alias = "workload", value_name = "NAME,NAME..", value_delimiter = ',', default_value = "nc,wc-fp,wc-sp,mixed:25", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
+    #[arg(long, value_name = "NAME,NAME..", value_delimiter = ',', default_value = "nc,wc-fp,wc-sp,mixed:25", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
     scenario: Vec<String>,
     /// Messages of a window [default: the profile's driver.window]
     #[arg(long, value_name = "K", conflicts_with = "trace", value_parser = clap::value_parser!(u64).range(1..=65536))]
