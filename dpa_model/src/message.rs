@@ -178,6 +178,8 @@ impl Target {
         }
     }
 
+    /// Inlined, because most callers know whether there are wildcards.
+    #[inline(always)]
     pub(crate) fn of(selector: Selector) -> Self {
         let nobody = Rank::default();
         let none = Tag::default();

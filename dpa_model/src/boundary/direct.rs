@@ -139,8 +139,9 @@ impl Boundary {
         {
             return Now::Queue;
         }
+        // A copy of the target: the target itself stays in registers.
         if control.unexpected > 0
-            && let Some(arrival) = self.take_stored(nic, comm, &target)
+            && let Some(arrival) = self.take_stored(nic, comm, &{ target })
         {
             return Now::Matched(arrival);
         }
