@@ -5,14 +5,15 @@
 //! (distinct tags), `WC-FP` (one tag), `WC-SP` (one tag, no fast path), `MIX` (a quarter of the
 //! messages have one tag), `UNEXP` (messages first, then the receives; one receive that no message
 //! matches is posted meanwhile, as in most programs). Ways: `nic` (host port, leader and sender),
-//! `endpoint` (the public API), `bins` (a sequential engine behind the completion queue),
-//! `no-matching`.
+//! `shared-M` and `paper-M` (as `nic`, but M workers run each block as a shared one, within
+//! conflict domains or by the rule of the block), `endpoint` (the public API), `bins` (a sequential
+//! engine behind the completion queue), `no-matching`.
 
 use std::process::ExitCode;
 
 use dpa_model::{
-    Choice, Data, Drain, FastPath, HostPort, Leader, Nic, NicConfig, Options, PaperWorkload, Round,
-    Sender,
+    Choice, Data, Domains, Drain, FastPath, HostPort, Leader, Nic, NicConfig, Options,
+    PaperWorkload, Round, Sender, Worker,
 };
 use dpamatch::endpoint::{CommSender, Communicator, Drive, Endpoint, EndpointConfig, RecvRequest};
 use dpamatch::engine::{BinCount, BinEngine, Engine, MsgId, RecvId};
@@ -38,6 +39,8 @@ trait Way {
 
 struct Inner {
     leader: Leader,
+    /// Threads that run blocks, with the calling one.
+    workers: usize,
     host: HostPort,
     sender: Sender,
     source: Rank,
@@ -65,12 +68,12 @@ impl Way for Inner {
     }
 
     fn go_on(&mut self) {
-        while self.leader.round(1) == Round::Worked {}
+        while self.leader.round(self.workers) == Round::Worked {}
     }
 
     #[inline(always)]
     fn collect(&mut self, buffers: &mut Vec<Vec<u8>>) {
-        self.leader.round(1);
+        self.leader.round(self.workers);
         self.host.drain(|_, buffer, _, _| {
             buffers.push(buffer);
             true
@@ -248,9 +251,33 @@ fn main() -> ExitCode {
 fn usage() -> ExitCode {
     eprintln!(
         "usage: instructions NC|WC-FP|WC-SP|MIX|UNEXP WINDOWS HANDLERS MESSAGES \
-         nic|endpoint|bins|no-matching 8|64|256"
+         nic|shared-M|paper-M|endpoint|bins|no-matching 8|64|256"
     );
     ExitCode::from(2)
+}
+
+/// Domains and number of workers of a way of shared blocks.
+fn shared(way: &str) -> Option<(Domains, usize)> {
+    let (word, workers) = way.split_once('-')?;
+    let domains = match word {
+        "shared" => Domains::Keyed,
+        "paper" => Domains::Paper,
+        _ => return None,
+    };
+    Some((domains, workers.parse().ok()?))
+}
+
+/// Runs workers other than the leader until the program ends.
+fn start(workers: Vec<Worker>) {
+    for mut worker in workers {
+        std::thread::spawn(move || {
+            loop {
+                if !worker.round() {
+                    std::thread::yield_now();
+                }
+            }
+        });
+    }
 }
 
 fn windows_of<const BYTES: usize>(arguments: &[String]) -> ExitCode {
@@ -275,12 +302,18 @@ fn windows_of<const BYTES: usize>(arguments: &[String]) -> ExitCode {
         None if messages_first || scenario == "MIX" => PaperWorkload::NoConflict,
         None => return usage(),
     };
+    let shared = shared(way);
+    let (domains, workers) = shared.unwrap_or((Domains::Keyed, 1));
     let options = Options {
         fast_path: workload.fast_path(FastPath::Sequence),
+        always_shared: shared.is_some(),
+        domains,
         ..Options::default()
     };
     let config = NicConfig {
         handlers: handlers as usize,
+        workers,
+        slice_min: usize::from(shared.is_some()),
         bins: 512,
         receives: 2048,
         options,
@@ -330,10 +363,12 @@ fn windows_of<const BYTES: usize>(arguments: &[String]) -> ExitCode {
         mut leader,
         mut host,
         sender,
+        workers: others,
         ..
     } = Nic::new(&config).expect("the default sizes");
+    start(others);
     let mut engine = match way.as_str() {
-        "nic" => {
+        _ if way == "nic" || shared.is_some() => {
             host.create(COMM, 512, Hints::default(), 0)
                 .expect("an empty command queue");
             if messages_first {
@@ -346,6 +381,7 @@ fn windows_of<const BYTES: usize>(arguments: &[String]) -> ExitCode {
             run::<BYTES>(
                 Inner {
                     leader,
+                    workers,
                     host,
                     sender,
                     source,

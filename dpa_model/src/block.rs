@@ -52,12 +52,12 @@ pub(crate) struct Published(u64);
 
 impl Published {
     /// The low 52 bits of the block's number: more blocks than any worker sleeps through.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn number(self) -> u64 {
         self.0 >> SLICE_BITS
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn slices(self) -> usize {
         (self.0 & SLICES) as usize
     }
@@ -111,7 +111,7 @@ impl SliceMin {
     }
 
     /// Number of slices in a block of `count` messages.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn slices_of(self, count: usize) -> usize {
         (count * self.0) >> Self::BITS
     }
@@ -205,7 +205,7 @@ impl Block {
     pub(crate) const KEY_BYTES: usize = size_of::<Key>();
 
     /// Starts a shared block; leader only, after the end of the last block (K3).
-    #[inline(always)]
+    #[inline]
     pub(crate) fn publish(&self, info: BlockInfo) {
         // SAFETY: K3: every worker that could read `info` has finished the last shared block.
         unsafe { self.info.write(|slot| *slot = info) };
@@ -276,7 +276,7 @@ impl Block {
         })
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn wait_until(&self, reached: impl Fn() -> bool) -> u64 {
         let polls = self.poll_until(reached);
         step!(Waited);
@@ -287,7 +287,7 @@ impl Block {
     ///
     /// # Panics
     /// If another worker has panicked inside a block: the awaited store may never come.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn poll_until(&self, reached: impl Fn() -> bool) -> u64 {
         let mut wait = Wait::new();
         // ordering: the look at `broken` only ends a wait for a worker that has panicked.
@@ -313,7 +313,7 @@ impl Block {
     ///
     /// # Safety
     /// The caller runs this handler and has not reached phase 1.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn set_candidate(&self, handler: usize, receive: ReceiveId) {
         // SAFETY: other workers read it only after phase 1 (K2); readers of the last block are done
         // (K3).
@@ -324,7 +324,7 @@ impl Block {
     ///
     /// # Safety
     /// The caller saw phase 1 of the slice that runs it.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn candidate(&self, handler: usize) -> ReceiveId {
         // SAFETY: K1.
         unsafe { self.candidates[handler].read(|receive| *receive) }
@@ -366,7 +366,7 @@ impl Block {
     ///
     /// # Safety
     /// The caller runs this handler and has not reached phase 3.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn set_taken(&self, handler: usize, receive: ReceiveId) {
         // SAFETY: the leader reads it only after phase 3.
         unsafe { self.taken[handler].write(|slot| *slot = receive) };
@@ -376,7 +376,7 @@ impl Block {
     ///
     /// # Safety
     /// The caller is the leader after phase 3 of the handler's slice.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn taken(&self, handler: usize) -> ReceiveId {
         // SAFETY: see `set_taken`.
         unsafe { self.taken[handler].read(|taken| *taken) }

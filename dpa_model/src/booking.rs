@@ -51,7 +51,7 @@ impl FarBits {
 
 indexed!([FarBits] by ReceiveId);
 
-#[inline(always)]
+#[inline]
 fn bit(handler: usize) -> u64 {
     1 << (handler % 64)
 }
@@ -64,7 +64,7 @@ pub(crate) struct Bookings<'a> {
 }
 
 impl<'a> Bookings<'a> {
-    #[inline(always)]
+    #[inline]
     fn word(self, receive: ReceiveId, handler: usize) -> &'a AtomicU64 {
         if handler < NEAR {
             &self.receives[receive].booking
@@ -74,7 +74,7 @@ impl<'a> Bookings<'a> {
     }
 
     /// Sets the bit of `handler` while others may book, too: a read-modify-write.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn book(self, receive: ReceiveId, handler: usize) {
         let bit = if fault!(BookingMissing) {
             0
@@ -85,7 +85,7 @@ impl<'a> Bookings<'a> {
     }
 
     /// Whether a handler below `handler` has booked the receive.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn any_below(self, receive: ReceiveId, handler: usize) -> bool {
         let below = |word: &AtomicU64, bits: u64| word.load(Relaxed) & bits != 0;
         let near = &self.receives[receive].booking;
@@ -129,18 +129,18 @@ impl HandlerSet {
         }))
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn insert(&mut self, handler: usize) {
         self.0[handler / 64] |= bit(handler);
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn contains(&self, handler: usize) -> bool {
         self.0[handler / 64] & bit(handler) != 0
     }
 
     /// The members of `word * 64..(word + 1) * 64`, one bit each.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn word(&self, word: usize) -> u64 {
         self.0[word]
     }

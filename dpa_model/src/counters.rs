@@ -156,7 +156,8 @@ counters! {
         posts,
         /// Posts that matched an unexpected message at once.
         posts_late,
-        /// Unexpected messages before the one that a post or probe found, or before the chain's end.
+        /// Unexpected messages before the one that a post or probe found, or before the end of the
+        /// chain.
         unexpected_passed,
         /// Posts that entered the posted queue.
         posts_admitted,

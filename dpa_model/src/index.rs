@@ -14,6 +14,32 @@ use crate::number::{BinId, Label, ReceiveId, unchecked};
 use crate::sync::{Counter, Relaxed};
 use crate::{ClassSet, HandlerCounters, Rank, Tag, WildcardClass};
 
+/// Compiles an expression for each class of receives, whose number is the constant `$name` in it,
+/// and runs the one of `$class`.
+macro_rules! by_class {
+    ($class:expr, $name:ident => $run:expr) => {
+        match $class {
+            $crate::WildcardClass::Exact => {
+                const $name: usize = 0;
+                $run
+            }
+            $crate::WildcardClass::AnySource => {
+                const $name: usize = 1;
+                $run
+            }
+            $crate::WildcardClass::AnyTag => {
+                const $name: usize = 2;
+                $run
+            }
+            $crate::WildcardClass::Any => {
+                const $name: usize = 3;
+                $run
+            }
+        }
+    };
+}
+pub(crate) use by_class;
+
 /// The handlers' view of a communicator; the boundary writes it, and it is constant inside a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CommView {

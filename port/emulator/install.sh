@@ -12,7 +12,7 @@ case $prefix in
 esac
 profile=${CARGO_PROFILE:-release}
 case $profile in dev) built=debug ;; *) built=$profile ;; esac
-target=${CARGO_TARGET_DIR:-$here/../../target}
+target=${CARGO_TARGET_DIR:-$here/target}
 if [ -z "${DPA_EMULATOR_LIBRARY:-}" ]; then
     (cd "$here" && "${CARGO:-cargo}" build --quiet --lib -p dpamatch_emulator --profile "$profile" \
         --target-dir "$target")

@@ -129,8 +129,8 @@ impl NicMatcher {
         run.settle(&mut sink)
     }
 
-    /// Runs `work` on a new NIC, keeps the counters, and runs `after`. `checked`: write payloads and
-    /// compare them.
+    /// Runs `work` on a new NIC, keeps the counters, and runs `after`. `checked`: write payloads
+    /// and compare them.
     fn on_new_nic<R>(
         &mut self,
         checked: bool,

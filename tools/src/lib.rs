@@ -3,19 +3,17 @@
 //! in [`dpamatch_traces`].
 //!
 //! - [`mod@bench`]: message rates in windows, as the paper measures them.
+//! - [`cli`]: the command line, and what other programs' command lines take from it.
 //! - [`collectives`]: the messages inside collective operations.
 //! - [`analyze`]: traces replayed through engines.
-//! - [`compare`]: the papers' experiments on all engines.
 //! - [`workload`]: common communication patterns as streams.
-//! - [`cost`]: the cost of an application's communication, and matching's share.
-//! - [`channels`]: several channels of messages, and policies for polling them.
 //! - [`offload`]: whether offloading the matching to a card pays.
 //! - [`results`]: machine-readable results, and the differences between two of them.
 //! - [`statistics`]: matching statistics written by MPI processes on the emulated NIC.
 //! - [`table`]: tables of numbers as text, Markdown, CSV and JSON.
 //! - [`figure`]: figures as SVG, with their numbers as CSV.
 //! - [`version`]: version and commit of the program.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![allow(
     missing_docs,
     reason = "internal: names speak, docs add what names cannot"
@@ -31,12 +29,13 @@ macro_rules! add_fields {
     };
 }
 
+// The command line names the library as other programs do.
+extern crate self as dpamatch_tools;
+
 pub mod analyze;
 pub mod bench;
-pub mod channels;
+pub mod cli;
 pub mod collectives;
-pub mod compare;
-pub mod cost;
 mod counted;
 pub mod figure;
 pub mod offload;
@@ -44,6 +43,7 @@ mod private_folder;
 pub mod results;
 mod sequence;
 pub mod statistics;
+mod steps;
 pub mod table;
 pub mod version;
 pub mod workload;
@@ -51,3 +51,4 @@ pub mod workload;
 pub use counted::counted;
 pub use private_folder::private_folder;
 pub use sequence::sequence;
+pub use steps::counted_steps;

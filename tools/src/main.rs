@@ -1,8 +1,6 @@
-//! The command `dpamatch`; [`cli`] has its subcommands.
-#![deny(unsafe_code)]
-
-mod cli;
+//! The command `dpamatch`; [`dpamatch_tools::cli`] has its subcommands.
+#![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {
-    cli::main()
+    dpamatch_tools::cli::main()
 }

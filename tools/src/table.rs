@@ -84,7 +84,7 @@ impl Cell {
         }
     }
 
-    pub(crate) fn csv(&self) -> String {
+    pub fn csv(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Count(count) | Self::Bytes(count) => count.to_string(),

@@ -5,6 +5,8 @@
 #[path = "../../tests/watchdog/mod.rs"]
 mod watchdog;
 
+mod programs;
+
 use std::path::Path;
 use std::process::Command;
 
@@ -37,7 +39,9 @@ fn pages() -> std::path::PathBuf {
 }
 
 fn draw(command: &str, folder: &Path) {
-    let mut run = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+    let mut run = Command::new(programs::of(
+        &command.split_whitespace().collect::<Vec<_>>(),
+    ));
     run.args(command.split_whitespace())
         .arg("--out")
         .arg(folder)

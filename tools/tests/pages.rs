@@ -9,6 +9,8 @@
 #[path = "../../tests/watchdog/mod.rs"]
 mod watchdog;
 
+mod programs;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -170,7 +172,8 @@ fn folder() -> TempDir {
 
 fn run(page: &str) {
     let text = fs::read_to_string(root().join(page)).expect("a page");
-    let program = Path::new(env!("CARGO_BIN_EXE_dpamatch"));
+    // Both programs are in one folder.
+    let program = programs::of(&["cost"]);
     let mut path = program.parent().expect("its folder").as_os_str().to_owned();
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap_or_default());

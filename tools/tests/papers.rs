@@ -3,6 +3,8 @@
 #[path = "../../tests/watchdog/mod.rs"]
 mod watchdog;
 
+mod programs;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -55,7 +57,7 @@ fn every_row_is_what_its_command_prints() {
     let mut printed: BTreeMap<&str, String> = BTreeMap::new();
     for Row { command, output } in &rows {
         let lines = printed.entry(command).or_insert_with(|| {
-            let mut run = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+            let mut run = Command::new(programs::of(&command.split(' ').collect::<Vec<_>>()));
             let ran = run
                 .args(command.split(' '))
                 .current_dir(&root)

@@ -72,7 +72,18 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "comparison",
-        work: Work::Dpamatch(&["compare", "depth", "--engine", "optimistic,bins"], &[""]),
+        work: Work::Cargo(&[
+            "run",
+            "--release",
+            "-q",
+            "-p",
+            "dpamatch_papers",
+            "--",
+            "compare",
+            "depth",
+            "--engine",
+            "optimistic,bins",
+        ]),
     },
 ];
 

@@ -36,9 +36,12 @@ const POST: &str = "*post_window*";
 const ADMIT: &str = "*Boundary*admit*";
 const ROUND: &str = "*Leader*round*";
 
+/// All phases of a worker's slice of a shared block.
+const PHASES: &str = "*matching::run";
 const COLLECT: &str = "*collect_window*";
-/// Runs per count, of which the least counts.
-const UCX_RUNS: usize = 3;
+/// Runs per count, of which the least counts, where a run may do more than needed: UCX's set-up,
+/// and polls of workers that wait for each other.
+const RUNS: usize = 3;
 
 /// Approximate messages of each run of a pair.
 const MESSAGES: [u32; 2] = [10_000, 30_000];
@@ -69,12 +72,27 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         "all"
     );
     for ([way, scenario], [handlers, window, bytes]) in rows(false) {
+        let is_shared = way.starts_with("shared-") || way.starts_with("paper-");
         let count = |windows: u32, part: Option<&str>| {
             let windows = windows.to_string();
             let arguments = [scenario, &windows, handlers, window, way, bytes];
-            count(Command::new(&program).args(arguments), part)
+            let mut command = Command::new(&program);
+            least(
+                command.args(arguments),
+                part,
+                if is_shared { RUNS } else { 1 },
+            )
         };
         let part = |part| per_message(number(window), part, count);
+        if is_shared {
+            // The other columns would count the polls of idle workers.
+            let phases = part(Some(PHASES))?;
+            println!(
+                "{way:<12}{scenario:<9}{handlers:>4}{window:>6}{bytes:>6}{:>9}{phases:>9.1}",
+                ""
+            );
+            continue;
+        }
         let (all, send, post) = (part(None)?, part(Some(SEND))?, part(Some(POST))?);
         let (round, admit) = match way {
             "nic" | "endpoint" => (part(Some(ROUND))?, part(Some(ADMIT))?),
@@ -109,10 +127,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
                 .args([word].into_iter().filter(|&word| word != "-"));
             command.args([format!("window={window}"), format!("repetitions={windows}")]);
             command.arg(format!("size={bytes}"));
-            // Occasionally a run does extra set-up.
-            (0..UCX_RUNS)
-                .map(|_| count(&command, part))
-                .try_fold(u64::MAX, |least, count| count.map(|count| least.min(count)))
+            least(&command, part, RUNS)
         };
         let part = |part| per_message(number(window), Some(part), count);
         let (send, collect, post) = (part(SEND)?, part(COLLECT)?, part(POST)?);
@@ -228,6 +243,13 @@ fn per_message(
         )));
     }
     Ok(difference as f64 / f64::from((many - few) * window))
+}
+
+/// The least count of several runs.
+fn least(counted: &Command, part: Option<&str>, runs: usize) -> Result<u64, Failure> {
+    (0..runs)
+        .map(|_| count(counted, part))
+        .try_fold(u64::MAX, |least, count| count.map(|count| least.min(count)))
 }
 
 fn count(counted: &Command, part: Option<&str>) -> Result<u64, Failure> {

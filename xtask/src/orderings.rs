@@ -84,6 +84,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         all.iter().for_each(|one| println!("{one}"));
         return Ok(());
     }
+    let has_firmware = Need::RiscV
+        .check(rv64::has_target())
+        .map_err(Failure::Task)?;
     let mut models = Vec::new();
     for program in programs(&mut crate::mutants::cargo(
         &root(),
@@ -92,9 +95,6 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         models.extend(models_of(&program)?);
     }
     models.sort_by_key(|model| model.took);
-    let has_firmware = Need::RiscV
-        .check(rv64::has_target())
-        .map_err(Failure::Task)?;
     // Noticed by models, by the firmware, explained, wrong, not known.
     let mut counts = [0; 5];
     for one in &all {
@@ -186,7 +186,9 @@ fn every_operation() -> Result<(), Failure> {
         if !ran.status.success() {
             return Err(Failure::Task(format!("a model fails\n{}", ran.output)));
         }
-        places_by_model(&ran.stdout, &mut models);
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        let file = name.split('-').next().unwrap_or_default();
+        places_by_model(file, &ran.stdout, &mut models);
     }
     print!("{}", sources.judge(&models).map_err(Failure::Task)?);
     Ok(())
@@ -197,15 +199,17 @@ pub(crate) const PLACES: (&str, &str) = ("DPAMATCH_PLACES", "1");
 /// Executions of each exploration for the list of all operations.
 const CUT: &str = "1000";
 
-/// The places that models have printed, each with the first test that came there.
-pub(crate) fn places_by_model(output: &str, models: &mut BTreeMap<Place, String>) {
+/// The places that the models of a file have printed, each with the first test that came there.
+pub(crate) fn places_by_model(file: &str, output: &str, models: &mut BTreeMap<Place, String>) {
     let mut test = "";
     for line in output.lines() {
         if let Some(name) = line.strip_prefix("test ") {
             test = name.split(' ').next().unwrap_or_default();
         }
         if let Some(place) = line.strip_prefix("place ").and_then(Place::parse) {
-            models.entry(place).or_insert_with(|| test.to_owned());
+            models
+                .entry(place)
+                .or_insert_with(|| format!("{file}::{test}"));
         }
     }
 }

@@ -212,14 +212,27 @@ impl Rates {
             }
             out.push('\n');
         }
+        out.push('\n');
         for note in &self.notes {
-            _ = write!(out, "\n- {note}");
-        }
-        if !self.notes.is_empty() {
-            out.push('\n');
+            out += &item(note);
         }
         out + END + "\n"
     }
+}
+
+/// A list item, in lines of at most 100 columns.
+fn item(text: &str) -> String {
+    let mut out = "-".to_owned();
+    let mut column = out.len();
+    for word in text.split(' ') {
+        if column + 1 + word.chars().count() > 100 {
+            out += "\n ";
+            column = 1;
+        }
+        _ = write!(out, " {word}");
+        column += 1 + word.chars().count();
+    }
+    out + "\n"
 }
 
 /// Three digits.
@@ -283,6 +296,19 @@ mod tests {
         assert!(table.starts_with(BEGIN) && table.ends_with(&format!("{END}\n")));
         let missing = rates.read("placement,engine\n").expect_err("no columns");
         assert_eq!(missing, "bench printed no column scenario");
+    }
+
+    #[test]
+    fn long_items_go_on_in_the_next_line() {
+        assert_eq!(item("a bc"), "- a bc\n");
+        let long = "word ".repeat(30);
+        let lines = item(long.trim());
+        assert!(lines.lines().all(|line| line.len() <= 100), "{lines}");
+        assert!(
+            lines.lines().skip(1).all(|line| line.starts_with("  word")),
+            "{lines}"
+        );
+        assert_eq!(lines.matches("word").count(), 30);
     }
 
     #[test]

@@ -31,7 +31,7 @@ fn build() -> Result<(), String> {
     let site = root.join("target/site");
     finish(
         crate::cargo()
-            .args(["build", "-p", "dpamatch_tools"])
+            .args(["build", "-p", "dpamatch_tools", "-p", "dpamatch_papers"])
             .current_dir(&root),
         &[0],
     )?;
@@ -113,16 +113,25 @@ fn stage(root: &Path, site: &Path) -> Result<(), String> {
             book.rebased(page, &text).as_bytes(),
         )?;
     }
-    let help = commands(&dpamatch)?;
+    let mut help = "# Command line\n".to_owned();
+    for program in ["dpamatch", "dpamatch-papers"] {
+        let path = root.join("target/debug").join(program);
+        help += &commands(program, &|words| {
+            finish(Command::new(&path).args(words), &[0])
+        })?;
+    }
     write(sources.join(COMMANDS), help.as_bytes())
 }
 
-fn commands(dpamatch: &dyn Fn(&[&str]) -> Result<String, String>) -> Result<String, String> {
-    let top = dpamatch(&["--help"])?;
-    let mut page = format!("# Command line\n\n```text\n{top}```\n");
+fn commands(
+    program: &str,
+    run: &dyn Fn(&[&str]) -> Result<String, String>,
+) -> Result<String, String> {
+    let top = run(&["--help"])?;
+    let mut page = format!("\n```text\n{top}```\n");
     for name in names(&top) {
-        let help = dpamatch(&[name, "--help"])?;
-        let _ = write!(page, "\n## dpamatch {name}\n\n```text\n{help}```\n");
+        let help = run(&[name, "--help"])?;
+        let _ = write!(page, "\n## {program} {name}\n\n```text\n{help}```\n");
     }
     Ok(page)
 }
@@ -133,7 +142,8 @@ fn names(help: &str) -> Vec<&str> {
     let entries = help.lines().take_while(|line| *line != "Options:");
     let entries = entries.filter_map(|line| line.strip_prefix("  "));
     let named = entries.filter_map(|line| line.split_once("  ").map(|(name, _)| name));
-    let is_name = |name: &&str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase());
+    let is_name =
+        |name: &&str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
     named
         .filter(is_name)
         .filter(|name| *name != "help")

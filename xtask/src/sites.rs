@@ -242,7 +242,7 @@ impl Sources {
     /// The sites that have neither, and the reasons of none.
     pub(crate) fn judge(&self, models: &BTreeMap<Place, String>) -> Result<String, String> {
         let (mut lines, mut wrong) = (String::new(), Vec::new());
-        let mut crates: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+        let mut crates: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
         let mut used = BTreeSet::new();
         for site in &self.sites {
             let verdict = match (models.get(&site.place), site.reason) {
@@ -287,12 +287,12 @@ impl Sources {
 }
 
 /// The folder of a file's crate.
-fn package(file: &str) -> String {
-    let end = file.find("/src/").or(file.rfind('/')).unwrap_or(0);
-    match &file[..end] {
-        "" | "src" => "dpamatch".to_owned(),
-        folder => folder.to_owned(),
+fn package(file: &str) -> &str {
+    if file.starts_with("src/") {
+        return "dpamatch";
     }
+    let end = file.find("/src/").or(file.find("/include/"));
+    &file[..end.or(file.rfind('/')).unwrap_or(0)]
 }
 
 /// Whether there is code before it, and the text of a reason.
@@ -790,6 +790,26 @@ mod tests {
         let through = "loom_tests/tests/../../mpi/src/b.rs:3:14";
         assert_eq!(Place::parse(through), Some(place("mpi/src/b.rs")));
         assert_eq!(Place::parse("a/src/b.rs:3"), None);
+    }
+
+    /// To two and a tenth, so that not every change of a crate is one of the page.
+    #[test]
+    fn the_page_counts_the_operations() {
+        let sources = of_repository(&crate::root()).expect("sources");
+        let page = fs::read_to_string(crate::root().join("docs/correctness.md")).expect("a page");
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for site in &sources.sites {
+            *counts.entry(package(&site.place.file)).or_default() += 1;
+        }
+        for (name, count) in counts {
+            let begin = format!("| `{name}` | ");
+            let row = page.lines().find_map(|line| line.strip_prefix(&begin));
+            let said = row.and_then(|row| row.split(' ').next()?.parse::<usize>().ok());
+            assert!(
+                said.is_some_and(|said| said.abs_diff(count) <= 2 + count / 10),
+                "docs/correctness.md: {name} has {count} operations"
+            );
+        }
     }
 
     /// Without the models: what they cannot run has a reason.

@@ -9,7 +9,7 @@ use crate::communicator::{Communicator, Home};
 use crate::config::Order;
 use crate::copy::UNALIGNED_IS_ONE_ACCESS;
 use crate::host_address::HostAddress;
-use crate::index::CommView;
+use crate::index::{CommView, by_class};
 use crate::matching::deliver_stored;
 use crate::message::{Command, Completion, Post, Target, data};
 use crate::number::StoredId;
@@ -30,7 +30,7 @@ pub(super) struct Admitted {
 impl Boundary {
     /// Executes the due commands, at most one queue's length, so that arrivals do not starve.
     /// Returns whether there were any, and whether a due one had to wait.
-    #[inline(always)]
+    #[inline]
     pub(super) fn admit(&mut self, nic: &Shared) -> Admitted {
         let commands = nic.commands.run(self.commands_head);
         if commands.stamp_if_ready(0).is_none() {
@@ -101,7 +101,7 @@ impl Boundary {
 
     /// Executes a post and the similar posts that follow it, up to the end of `places`. Returns how
     /// many.
-    #[inline(always)]
+    #[inline]
     fn post(&mut self, due: Due<'_>, post: &Post, places: Range<usize>) -> usize {
         let Post {
             comm,
@@ -124,15 +124,10 @@ impl Boundary {
         if control.unexpected > 0 {
             link_for(&mut self.unexpected, control, class);
         }
-        match class {
-            WildcardClass::Exact if !due.is(places.start + 1) => {
-                self.post_row::<0, false>(due, comm, places)
-            }
-            WildcardClass::Exact => self.post_row::<0, true>(due, comm, places),
-            WildcardClass::AnySource => self.post_row::<1, true>(due, comm, places),
-            WildcardClass::AnyTag => self.post_row::<2, true>(due, comm, places),
-            WildcardClass::Any => self.post_row::<3, true>(due, comm, places),
+        if class == WildcardClass::Exact && !due.is(places.start + 1) {
+            return self.post_row::<0, false>(due, comm, places);
         }
+        by_class!(class, CLASS => self.post_row::<CLASS, true>(due, comm, places))
     }
 
     /// Consecutive posts of one communicator and one class (O22, S20): each goes to the unexpected
@@ -272,7 +267,7 @@ fn receive_late<const CLASS: usize>(
 }
 
 /// Delivers an unlinked message and frees its memory. `receive`: request, buffer and capacity.
-#[inline(always)]
+#[inline]
 pub(super) fn receive_stored(
     nic: &Shared,
     store: &mut UnexpectedStore,
@@ -298,7 +293,7 @@ pub(super) fn receive_stored(
 }
 
 /// The first target of a class that searches unexpected messages makes the chains of that class.
-#[inline(always)]
+#[inline]
 pub(super) fn link_for(
     store: &mut UnexpectedStore,
     control: &mut Communicator,

@@ -6,14 +6,14 @@ use super::post_row::{Tables, enter};
 use crate::communicator::{Communicator, Home};
 use crate::config::BINS_MAX;
 use crate::descriptor::state;
-use crate::index::CommView;
+use crate::index::{CommView, by_class};
 use crate::matching::give_up;
 use crate::message::{Command, Completion, Post, Protocol, Target};
 use crate::number::{ReceiveId, StoredId};
 use crate::shared::Shared;
 use crate::sync::Relaxed;
 use crate::unexpected::{UnexpectedStore, classes_allowed};
-use crate::{CommId, Hints, Offload, WildcardClass};
+use crate::{CommId, Hints, Offload};
 
 impl Boundary {
     #[inline(never)]
@@ -305,7 +305,7 @@ impl Boundary {
 
     /// Appends a receive to the posted queue of a known communicator. `false`: no descriptor is
     /// free.
-    #[inline(always)]
+    #[inline]
     pub(super) fn enter_one(&mut self, nic: &Shared, post: &Post) -> bool {
         let (comm, Target { class, hash, .. }) = (post.comm, post.target);
         let Some(receive) = self.free_receives.take() else {
@@ -331,12 +331,7 @@ pub(super) fn find_stored(
     link_for(store, control, target.class);
     let bin = control.view.bin(target.class, target.hash);
     let mut passed = 0;
-    let found = match target.class {
-        WildcardClass::Exact => store.find::<0>(bin, target, &mut passed),
-        WildcardClass::AnySource => store.find::<1>(bin, target, &mut passed),
-        WildcardClass::AnyTag => store.find::<2>(bin, target, &mut passed),
-        WildcardClass::Any => store.find::<3>(bin, target, &mut passed),
-    };
+    let found = by_class!(target.class, CLASS => store.find::<CLASS>(bin, target, &mut passed));
     nic.boundary_counters.unexpected_passed.add(passed);
     found
 }
@@ -350,10 +345,5 @@ pub(super) fn unlink_stored(
 ) {
     let Communicator { view, linked, .. } = control;
     let bin = view.bin(target.class, target.hash);
-    match target.class {
-        WildcardClass::Exact => store.unlink::<0>(view, *linked, entry, bin),
-        WildcardClass::AnySource => store.unlink::<1>(view, *linked, entry, bin),
-        WildcardClass::AnyTag => store.unlink::<2>(view, *linked, entry, bin),
-        WildcardClass::Any => store.unlink::<3>(view, *linked, entry, bin),
-    }
+    by_class!(target.class, CLASS => store.unlink::<CLASS>(view, *linked, entry, bin));
 }

@@ -15,7 +15,7 @@ pub(super) struct Due<'a> {
 }
 
 impl<'a> Due<'a> {
-    #[inline(always)]
+    #[inline]
     pub(super) fn is(&self, place: usize) -> bool {
         self.commands
             .stamp_if_ready(place)
@@ -23,14 +23,14 @@ impl<'a> Due<'a> {
     }
 
     /// A due command, read in place: a copy costs more than executing the most common one.
-    #[inline(always)]
+    #[inline]
     pub(super) fn look(&self, place: usize) -> Peek<'a, Command> {
         // SAFETY: seen ready, and released only at the end of `admit`.
         unsafe { self.commands.peek(place) }
     }
 
     /// A due command that is executed now; reports the step.
-    #[inline(always)]
+    #[inline]
     pub(super) fn begin(&self, place: usize) -> Peek<'a, Command> {
         if fault!(CommandReleasedEarly) {
             self.nic.commands.release(self.commands.position(place) + 1);

@@ -29,7 +29,7 @@ pub(super) struct Inbox {
 impl Boundary {
     /// Ends a block that the leader ran alone: its handlers' receives are unlinked and free
     /// already.
-    #[inline(always)]
+    #[inline]
     pub(super) fn finish_alone(
         &mut self,
         nic: &Shared,
@@ -68,7 +68,7 @@ impl Boundary {
 
     /// Stores the leading messages of a block without receives, while they are common and of one
     /// communicator. Returns how many.
-    #[inline(always)]
+    #[inline]
     fn store_row(&mut self, nic: &Shared, block: &BlockInfo, count: usize) -> usize {
         let options = &nic.options;
         let usual = options.inline_hashes == InlineHashes::Trust && !options.log_order;
@@ -99,7 +99,7 @@ impl Boundary {
     }
 
     /// Counts `stored` messages. Between two blocks the store only shrinks, so its maximum is here.
-    #[inline(always)]
+    #[inline]
     pub(super) fn note_stored(&self, nic: &Shared, stored: usize) {
         let counters = &nic.boundary_counters;
         counters.arrivals_stored.add(stored as u64);
@@ -253,7 +253,7 @@ impl Boundary {
     }
 
     /// Stores a message, unless the host matches its communicator or the store is full.
-    #[inline(always)]
+    #[inline]
     pub(super) fn store(
         &mut self,
         nic: &Shared,

@@ -233,7 +233,7 @@ impl Leader {
 }
 
 /// Counts a block that begins.
-#[inline(always)]
+#[inline]
 fn note_block(nic: &Shared, block: &BlockInfo) {
     step!(BlockCut {
         first: block.first,
@@ -256,7 +256,7 @@ fn note_block(nic: &Shared, block: &BlockInfo) {
     nic.block_sizes.note(block.count, 1);
 }
 
-#[inline(always)]
+#[inline]
 fn slices(nic: &Shared, block: &BlockInfo, most: usize) -> usize {
     nic.slice_min.slices_of(block.count).clamp(1, most)
 }

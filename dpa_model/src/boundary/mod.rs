@@ -98,7 +98,7 @@ impl Boundary {
     }
 
     /// Free positions of the completion ring; loads the head only if fewer than `wanted` are known.
-    #[inline(always)]
+    #[inline]
     fn results_room(&mut self, nic: &Shared, wanted: usize) -> usize {
         if self.results_tail + wanted as u64 > self.results_end {
             self.results_end = nic.completions.head() + nic.completions.depth();
@@ -119,7 +119,7 @@ impl Boundary {
     }
 
     /// Publishes the classes in which receives of a communicator are posted.
-    #[inline(always)]
+    #[inline]
     fn set_classes(&self, nic: &Shared, comm: CommId) {
         let view = self.comms[comm.0 as usize].view;
         // SAFETY: the boundary runs between blocks: no handler reads views now.
@@ -154,7 +154,7 @@ impl Boundary {
     }
 
     /// Counts further posted receives of this class.
-    #[inline(always)]
+    #[inline]
     fn count_entered(&mut self, nic: &Shared, comm: CommId, class: WildcardClass, count: u32) {
         nic.boundary_counters
             .posted_high

@@ -17,7 +17,7 @@ pub(super) struct BlockRun<'a, C> {
 }
 
 impl<'a, C> BlockRun<'a, C> {
-    #[inline(always)]
+    #[inline]
     pub(super) fn entry(&self, handler: usize) -> Peek<'a, Entry> {
         // SAFETY: the leader saw the block's entries ready, and releases them only after its end.
         unsafe { self.entries.peek(handler) }
@@ -25,7 +25,7 @@ impl<'a, C> BlockRun<'a, C> {
 
     /// Reads what a handler of this or a lower slice has chosen, after the barrier: its
     /// communicator (`comm`, if known) and the sequence of its candidate.
-    #[inline(always)]
+    #[inline]
     pub(super) fn claim(
         &self,
         handler: usize,

@@ -47,7 +47,7 @@ pub(super) trait Crew: Copy {
     fn handlers(self) -> Range<usize>;
 
     /// Tells higher handlers what the key of a handler's message is, if they ask.
-    #[inline(always)]
+    #[inline]
     fn announce(self, _handler: usize, _entry: &Entry, _view: CommView) {}
 
     /// Sets the handler's booking bit (O10).
@@ -56,9 +56,9 @@ pub(super) trait Crew: Copy {
     /// Publishes a handler's candidate, or `NIL` (S3).
     fn publish(self, handler: usize, candidate: ReceiveId);
 
-    /// Says that the slice has booked. The partial barrier (O12), where handlers resolve by the rule
-    /// of the block: returns when all lower handlers have booked, too, with the first conflict in
-    /// `scratch`.
+    /// Says that the slice has booked. Where handlers resolve by the rule of the block, this is the
+    /// partial barrier (O12): it returns when all lower handlers have booked, with the first
+    /// conflict in `scratch`.
     fn pass_barrier(self, scratch: &mut Scratch);
 
     /// What a handler does, once the lower ones that it depends on have booked.
@@ -98,7 +98,7 @@ pub(crate) struct Slice<'a> {
 }
 
 impl<'a> Slice<'a> {
-    #[inline(always)]
+    #[inline]
     pub(crate) fn new(nic: &'a Shared, block: &'a BlockInfo, worker: WorkerId) -> Self {
         let Range { start, end } = block.slice(worker);
         Self {
@@ -133,7 +133,7 @@ impl Crew for Slice<'_> {
         self.start..self.end
     }
 
-    #[inline(always)]
+    #[inline]
     fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) {
         step!(Booked {
             handler,
@@ -143,7 +143,7 @@ impl Crew for Slice<'_> {
         bookings.book(receive, handler);
     }
 
-    #[inline(always)]
+    #[inline]
     fn publish(self, handler: usize, candidate: ReceiveId) {
         step!(Published { handler });
         // SAFETY: this worker runs the handler and has not reached phase 1.
@@ -181,9 +181,9 @@ impl Crew for Slice<'_> {
         });
     }
 
-    #[inline(always)]
+    #[inline]
     fn choose(block: &BlockRun<'_, Self>, handler: usize, scratch: &mut Scratch) -> Choice {
-        // The forcing rule (O14): every handler from the first conflict on, even without a conflict.
+        // The forcing rule (O14): every handler from the first conflict on must resolve.
         if handler < scratch.conflict {
             return Choice::Own;
         }
@@ -214,7 +214,7 @@ impl Crew for Slice<'_> {
             .wait_for_each(awaited, number, Phase::Matched)
     }
 
-    #[inline(always)]
+    #[inline]
     fn mark(self, descriptor: &Descriptor, receive: ReceiveId, path: Path) {
         if path == Path::Overtaking {
             return;
@@ -235,7 +235,7 @@ impl Crew for Slice<'_> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn matched(self) {
         step!(SliceMatched);
         self.nic
@@ -261,7 +261,7 @@ impl Crew for Slice<'_> {
         bin.try_unlink(receives, receive, before, removal, &self.nic.block)
     }
 
-    #[inline(always)]
+    #[inline]
     fn note_taken(self, handler: usize, receive: ReceiveId) {
         step!(Noted { handler });
         // SAFETY: this worker runs the handler and has not reached phase 3.

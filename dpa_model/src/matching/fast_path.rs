@@ -69,13 +69,13 @@ impl Group {
 
     /// Whether this is the candidate of the lowest handler, hence of this communicator and
     /// sequence.
-    #[inline(always)]
+    #[inline]
     fn is_led_by(&self, candidate: ReceiveId) -> bool {
         candidate == self.receive && candidate != ReceiveId::NIL
     }
 
     /// Adds the next handler: keeps what its candidate has in common with all before it.
-    #[inline(always)]
+    #[inline]
     fn add(&mut self, candidate: ReceiveId, sequence: Sequence) {
         if self.count == 0 && candidate != ReceiveId::NIL {
             (self.sequence, self.receive, self.cursor) = (sequence, candidate, candidate);
@@ -121,7 +121,7 @@ impl Group {
 
     /// Whether the form of the fast path lets a handler with this candidate, the last one added,
     /// take it.
-    #[inline(always)]
+    #[inline]
     fn allows<C: Crew>(&self, block: &BlockRun<'_, C>, candidate: ReceiveId) -> bool {
         let nic = block.nic;
         match nic.options.fast_path {
@@ -140,7 +140,7 @@ impl Group {
 
     /// The receive that a handler takes: as many labels further as there are lower handlers, which
     /// is the `shift`.
-    #[inline(always)]
+    #[inline]
     fn walk(&mut self, receives: &[Descriptor], shift: usize) -> Result<ReceiveId, Refusal> {
         let wanted = self
             .sequence

@@ -46,7 +46,7 @@ pub(crate) enum Matched {
     Mixed,
 }
 
-#[inline(always)]
+#[inline]
 pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: WorkerId, scratch: &mut Scratch) {
     let slice = Slice::new(nic, block, worker);
     match nic.options.domains {

@@ -12,7 +12,7 @@ use crate::{FastPath, Path};
 
 /// Resolves in handler order. Each handler takes its receive before the next one chooses: the slow
 /// path needs that, and the others do not mind (O16).
-#[inline(always)]
+#[inline]
 pub(super) fn resolve<C: Crew>(block: &BlockRun<'_, C>, scratch: &mut Scratch) {
     let taking = Taking::new(*block);
     if scratch.kinds == 0 {

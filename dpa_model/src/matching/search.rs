@@ -6,12 +6,12 @@ use super::block_run::BlockRun;
 use super::crew::Crew;
 use super::scratch::Scratch;
 use crate::descriptor::state;
-use crate::index::{Candidate, CommView, Indexes, Key};
+use crate::index::{Candidate, CommView, Indexes, Key, by_class};
 use crate::message::Entry;
 use crate::number::ReceiveId;
 use crate::shared::Shared;
 use crate::sync::Relaxed;
-use crate::{CommId, HandlerCounters, Hashes, InlineHashes, WildcardClass};
+use crate::{CommId, HandlerCounters, Hashes, InlineHashes};
 
 /// Searches and books for all handlers of the slice. Each run of messages of one communicator takes
 /// the loop compiled for the classes posted there.
@@ -43,7 +43,8 @@ fn search_run<C: Crew>(
     if view.overtaking() || early_check || !trusted {
         return search_each(
             block,
-            (comm, view),
+            comm,
+            view,
             handlers,
             scratch,
             false,
@@ -56,52 +57,31 @@ fn search_run<C: Crew>(
         );
     }
     // Most communicators have receives of one class at a time: search only that table, inline.
-    let run = (block, (comm, view), handlers, scratch);
-    if view.classes().is_empty() {
-        return search_with(run, |_, _| None);
-    }
     match view.classes().only() {
-        Some(WildcardClass::Exact) => search_class::<C, 0>(run, indexes),
-        Some(WildcardClass::AnySource) => search_class::<C, 1>(run, indexes),
-        Some(WildcardClass::AnyTag) => search_class::<C, 2>(run, indexes),
-        Some(WildcardClass::Any) => search_class::<C, 3>(run, indexes),
-        None => search_with(run, |key, counters| indexes.search(*key, 0, counters)),
+        Some(class) => by_class!(class, CLASS => {
+            search_each(block, comm, view, handlers, scratch, true, |_, key, counters| {
+                Ok(indexes.search_class::<CLASS>(key, 0, counters))
+            })
+        }),
+        None => search_each(
+            block,
+            comm,
+            view,
+            handlers,
+            scratch,
+            true,
+            |_, key, counters| Ok(indexes.search(*key, 0, counters)),
+        ),
     }
-}
-
-type Run<'b, 's, C> = (
-    BlockRun<'b, C>,
-    (CommId, CommView),
-    Range<usize>,
-    &'s mut Scratch,
-);
-
-/// Searches and books in the only table with receives.
-#[inline(always)]
-fn search_class<C: Crew, const CLASS: usize>(
-    (block, (comm, view), handlers, scratch): Run<'_, '_, C>,
-    indexes: Indexes<'_>,
-) -> usize {
-    let search =
-        |key: &Key, counters: &HandlerCounters| indexes.search_class::<CLASS>(key, 0, counters);
-    search_with((block, (comm, view), handlers, scratch), search)
-}
-
-#[inline(always)]
-fn search_with<C: Crew>(
-    (block, (comm, view), handlers, scratch): Run<'_, '_, C>,
-    search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
-) -> usize {
-    let search = |_: usize, key: &Key, counters: &HandlerCounters| Ok(search(key, counters));
-    search_each(block, (comm, view), handlers, scratch, true, search)
 }
 
 /// The general loop. `search` returns a candidate, or the receive that an overtaking handler has
 /// taken. `trusted`: uses the entries' hashes as they are; a message without hashes ends the run.
-#[inline(always)]
+#[inline]
 fn search_each<C: Crew>(
     block: BlockRun<'_, C>,
-    (comm, view): (CommId, CommView),
+    comm: CommId,
+    view: CommView,
     handlers: Range<usize>,
     scratch: &mut Scratch,
     trusted: bool,
@@ -181,7 +161,7 @@ pub(crate) fn find(
 }
 
 /// The key of a message, with the hashes that the options select (S29).
-#[inline(always)]
+#[inline]
 pub(super) fn key(entry: &Entry, hashes: InlineHashes, counters: &HandlerCounters) -> Key {
     let (source, tag) = (entry.envelope.source, entry.envelope.tag);
     let hashes = if hashes == InlineHashes::Trust && entry.has_hashes {

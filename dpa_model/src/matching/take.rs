@@ -21,7 +21,7 @@ pub(super) struct Taking<'a, C> {
 }
 
 impl<'a, C: Crew> Taking<'a, C> {
-    #[inline(always)]
+    #[inline]
     pub(super) fn new(block: BlockRun<'a, C>) -> Self {
         let results = block
             .nic
@@ -31,7 +31,7 @@ impl<'a, C: Crew> Taking<'a, C> {
     }
 
     /// A handler takes the receive in `scratch`, or none.
-    #[inline(always)]
+    #[inline]
     pub(super) fn take_one(self, scratch: &Scratch, handler: usize, path: Path) {
         let nic = self.block.nic;
         let counters = &nic.handler_counters[handler];
@@ -54,7 +54,7 @@ impl<'a, C: Crew> Taking<'a, C> {
     }
 
     /// A handler takes no receive.
-    #[inline(always)]
+    #[inline]
     fn leave_one(self, handler: usize, path: Path, counters: &HandlerCounters) {
         self.matched(handler);
         self.block.crew.note_taken(handler, ReceiveId::NIL);
@@ -62,7 +62,7 @@ impl<'a, C: Crew> Taking<'a, C> {
     }
 
     /// A handler takes a receive.
-    #[inline(always)]
+    #[inline]
     fn consume(
         self,
         (handler, path): (usize, Path),
@@ -102,7 +102,7 @@ impl<'a, C: Crew> Taking<'a, C> {
 
     /// Called after a handler is matched. Higher slices wait for the slice's last match, not for
     /// later work.
-    #[inline(always)]
+    #[inline]
     fn matched(&self, handler: usize) {
         if handler + 1 == self.block.crew.handlers().end {
             self.block.crew.matched();
@@ -147,7 +147,7 @@ impl<'a, C: Crew> Taking<'a, C> {
     }
 }
 
-#[inline(always)]
+#[inline]
 fn unmatched(counters: &HandlerCounters, handler: usize, path: Path) {
     step!(Unmatched { handler });
     // A handler that finds nothing has no path, unless it waited.

@@ -1,7 +1,7 @@
 /* Two arrays searched from the front, as an engine in a shared library:
  *
  *   cc -shared -fPIC -O2 engine.c $(pkg-config --cflags dpamatch) -o libarrays.so
- *   dpamatch compare search --engine ./libarrays.so */
+ *   dpamatch-papers compare search --engine ./libarrays.so */
 #include <dpamatch_engine.h>
 #include <stdlib.h>
 #include <string.h>

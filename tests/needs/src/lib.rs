@@ -155,7 +155,8 @@ mod tests {
         assert_eq!(
             Need::Mpi.judge(true, "mpi,qemu"),
             Err(
-                "DPAMATCH_WITHOUT: no need is called `qemu`; known: cc, pkg-config, namespaces, \
+                "DPAMATCH_WITHOUT: no need is called `qemu`; known: cc, pkg-config, sanitizers, cmake, \
+                 meson, gdb, namespaces, \
                  riscv64, riscv64-gcc, mpi"
                     .to_owned()
             )

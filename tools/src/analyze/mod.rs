@@ -21,6 +21,8 @@ mod late;
 pub mod legality;
 pub mod lifetime;
 mod logged;
+#[cfg(any(test, feature = "testing"))]
+mod of_text;
 pub mod order;
 
 mod origin;
@@ -41,8 +43,6 @@ mod waits;
 
 pub use advice::Advice;
 pub use collect::collect;
-#[cfg(test)]
-pub(crate) use communicators::tests::programs as programs_of_text;
 pub use communicators::{Communicators, GlobalComm, Translation};
 pub use engines::EngineReport;
 pub(crate) use engines::tell_sizes;
@@ -50,6 +50,9 @@ pub use expand::Expanded;
 pub use inbound::{Inbound, Lost};
 pub use late::{Late, Sharing};
 pub use logged::{LogError, is_log};
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub use of_text::programs_of_text;
 pub use order::OrderChoice;
 pub use origin::{Connection, How, LocalId, Members, Origin};
 pub use pairs::pairs;

@@ -218,8 +218,8 @@ impl Settings {
         }
     }
 
-    /// The windows that count: those in which both ends kept their processors. If threads must share
-    /// processors they take them from each other, which is a part of what is measured.
+    /// The windows that count: those in which both ends kept their processors. If threads must
+    /// share processors they take them from each other, which is a part of what is measured.
     fn sieve(&self, sent: &SenderTimes, received: &ReceiverTimes, exclusive: bool) -> Sieve {
         if self.keep_disturbed || !exclusive {
             return Sieve::all(sent.window.len());

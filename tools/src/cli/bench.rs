@@ -76,7 +76,7 @@ pub(super) struct Args {
     /// Baselines on the same wire: messages go to buffers in arrival order (no-matching), one
     /// thread copies the bytes (memcpy), the NIC's public interface (endpoint), a software engine
     /// or the path of an engine's library, or none [default: no-matching,bins; in the short table
-    /// list,bins]
+    /// list,bins; with --trace bins]
     #[arg(long, value_name = "NAME,..", value_delimiter = ',',
           value_parser = engines::software(WIRES))]
     baseline: Vec<String>,
@@ -220,13 +220,18 @@ impl Args {
         Ok(scenarios)
     }
 
-    fn baselines(&self) -> impl Iterator<Item = Peer> {
-        let chosen: Vec<&str> = match self.baseline.as_slice() {
+    /// The names of the baselines.
+    fn baseline(&self) -> Vec<&str> {
+        match self.baseline.as_slice() {
+            [] if self.trace.is_some() => vec!["bins"],
             [] if self.is_short() => vec!["list", "bins"],
             [] => vec!["no-matching", "bins"],
             chosen => chosen.iter().map(String::as_str).collect(),
-        };
-        let baselines = chosen.into_iter().filter_map(|name| match name {
+        }
+    }
+
+    fn baselines(&self) -> impl Iterator<Item = Peer> {
+        let baselines = self.baseline().into_iter().filter_map(|name| match name {
             "none" => None,
             "endpoint" => Some(Peer::Endpoint),
             "no-matching" => Some(Peer::NoMatching),

@@ -13,7 +13,7 @@ use dpamatch_tools::table::Table;
 use dpamatch_tools::version::{MODIFIED, NUMBER, commit};
 use serde_json::{Map, Value, json};
 
-use super::command_line;
+use super::program::command_line;
 use super::staged::StagedFile;
 
 static INVOCATION: OnceLock<Invocation> = OnceLock::new();
@@ -26,7 +26,7 @@ struct Invocation {
 
 /// Form of results other than tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(super) enum Form {
+pub enum Form {
     /// For people
     Text,
     /// One document: see docs/results.md
@@ -35,7 +35,7 @@ pub(super) enum Form {
 
 /// Form of results of which each is a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(super) enum Lines {
+pub enum Lines {
     /// A line each
     Text,
     /// An object a line
@@ -45,13 +45,13 @@ pub(super) enum Lines {
 }
 
 #[derive(Clone, Debug, Default, clap::Args)]
-pub(super) struct Save {
+pub struct Save {
     /// Also write the results into this file, as --format json prints them, for `dpamatch diff`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 }
 
-pub(super) fn remember(command: &Command, matches: &ArgMatches) {
+pub fn remember(command: &Command, matches: &ArgMatches) {
     let mut invocation = Invocation::default();
     let (mut command, mut matches) = (command, matches);
     loop {
@@ -89,10 +89,6 @@ pub(super) fn remember(command: &Command, matches: &ArgMatches) {
             break;
         };
         (command, matches) = (next, inner);
-        // A part of `study` has one name in documents, with or without the word.
-        if name == "study" {
-            continue;
-        }
         let space = if invocation.command.is_empty() {
             ""
         } else {
@@ -119,7 +115,7 @@ fn scalar(text: &str) -> Value {
 }
 
 /// A document with these tables, and further results beside them.
-pub(super) fn of_tables(tables: &[&Table], mut results: Map<String, Value>) -> Value {
+pub fn of_tables(tables: &[&Table], mut results: Map<String, Value>) -> Value {
     let mut descriptors = Vec::new();
     for &table in tables {
         let descriptor = table.descriptor();
@@ -129,7 +125,7 @@ pub(super) fn of_tables(tables: &[&Table], mut results: Map<String, Value>) -> V
     document(&descriptors, results)
 }
 
-pub(super) fn document(tables: &[Descriptor], results: Map<String, Value>) -> Value {
+pub fn document(tables: &[Descriptor], results: Map<String, Value>) -> Value {
     let none = Invocation::default();
     let Invocation { command, options } = INVOCATION.get().unwrap_or(&none);
     let Machine {
@@ -154,38 +150,38 @@ pub(super) fn document(tables: &[Descriptor], results: Map<String, Value>) -> Va
 }
 
 /// A document whose only result is a file of parameters.
-pub(super) fn of_toml(name: &str, text: &str) -> anyhow::Result<Value> {
+pub fn of_toml(name: &str, text: &str) -> anyhow::Result<Value> {
     let value: Value = toml::from_str(text)?;
     Ok(document(&[], Map::from_iter([(name.to_owned(), value)])))
 }
 
-pub(super) fn members(value: Value) -> Map<String, Value> {
+pub fn members(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,
         _ => unreachable!("results are objects"),
     }
 }
 
-pub(super) fn write(out: &mut dyn Write, document: &Value) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, document: &Value) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     writeln!(out)
 }
 
 impl Save {
     /// Writes the document that `make` returns into the file, if `--save` was given.
-    pub(super) fn write(&self, make: impl FnOnce() -> Value) -> anyhow::Result<()> {
+    pub fn write(&self, make: impl FnOnce() -> Value) -> anyhow::Result<()> {
         self.save
             .as_deref()
             .map_or(Ok(()), |path| save(path, &make()))
     }
 
-    pub(super) fn is_wanted(&self) -> bool {
+    pub fn is_wanted(&self) -> bool {
         self.save.is_some()
     }
 }
 
 /// Writes a document into a file, completely or not at all.
-pub(super) fn save(path: &Path, document: &Value) -> anyhow::Result<()> {
+pub fn save(path: &Path, document: &Value) -> anyhow::Result<()> {
     let failed = || format!("cannot write {}", path.display());
     let mut file = StagedFile::new(path).with_context(failed)?;
     file.fill(|out| write(out, document)).with_context(failed)?;

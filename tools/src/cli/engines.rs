@@ -11,15 +11,15 @@ use super::{BadInput, output};
 /// List the matching engines.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help/engines.txt").trim_end())]
-pub(super) struct Args {
+pub struct Args {
     /// Form of the list
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
     format: Form,
 }
 
 /// The name of an engine, a word that stands for engines, or the path of an engine's library.
-#[derive(Clone)]
-pub(super) struct Names(PossibleValuesParser);
+#[derive(Clone, Debug)]
+pub struct Names(PossibleValuesParser);
 
 impl TypedValueParser for Names {
     type Value = String;
@@ -51,7 +51,7 @@ fn engine_of(name: &str) -> Result<&'static EngineEntry, String> {
 }
 
 /// Any engine as the value of an argument, or one of the words `more`.
-pub(super) fn any(more: &[&'static str]) -> Names {
+pub fn any(more: &[&'static str]) -> Names {
     let names = ENGINES
         .iter()
         .map(|entry| entry.name)
@@ -60,7 +60,7 @@ pub(super) fn any(more: &[&'static str]) -> Names {
 }
 
 /// A software engine as the value of an argument, or one of the words `more`.
-pub(super) fn software(more: &[&'static str]) -> Names {
+pub fn software(more: &[&'static str]) -> Names {
     let software = ENGINES
         .iter()
         .filter(|entry| entry.is_software())
@@ -74,12 +74,12 @@ pub(super) fn software(more: &[&'static str]) -> Names {
 }
 
 /// The engine of this name, which a parser of this module accepted.
-pub(super) fn one(name: &str) -> anyhow::Result<&'static EngineEntry> {
+pub fn one(name: &str) -> anyhow::Result<&'static EngineEntry> {
     Ok(engine_of(name).map_err(BadInput)?)
 }
 
 /// The engines with these names, which a parser of this module accepted; all for the word `all`.
-pub(super) fn chosen(names: &[String]) -> Vec<&'static EngineEntry> {
+pub fn chosen(names: &[String]) -> Vec<&'static EngineEntry> {
     if names.iter().any(|name| name == "all") {
         return ENGINES.iter().collect();
     }
@@ -89,7 +89,7 @@ pub(super) fn chosen(names: &[String]) -> Vec<&'static EngineEntry> {
         .collect()
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
     if args.format == Form::Json {
         let mut table = Table::new("engines", "Matching engines", ["name", "summary"]);

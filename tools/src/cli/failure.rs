@@ -10,25 +10,25 @@ use super::interrupt::Interrupted;
 /// Invalid input: exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct BadInput(pub(super) String);
+pub struct BadInput(pub String);
 
 /// A schedule gave another result than the oracle: exit code 3. Its details have been printed.
 #[derive(Debug, thiserror::Error)]
 #[error("a schedule gave another result than the oracle")]
-pub(super) struct Violated;
+pub struct Violated;
 
 /// No schedule ran, or a bound of steps ended one before a verdict: exit code 4. Its details have
 /// been printed.
 #[derive(Debug, thiserror::Error)]
 #[error("no verdict: no schedule ran to its end, or a bound of steps ended one")]
-pub(super) struct NoVerdict;
+pub struct NoVerdict;
 
 /// Pairs that violate MPI's rules, or engines that disagree: exit code 3.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct WrongMatching(pub(super) String);
+pub struct WrongMatching(pub String);
 
-pub(super) fn exit_code(error: &anyhow::Error) -> u8 {
+pub fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(ended) = error.downcast_ref::<guard::Ended>() {
         return ended.code;
     }
@@ -51,7 +51,7 @@ fn names_a_wrong_file(error: &anyhow::Error) -> bool {
 }
 
 /// The file is missing, of another kind, or inaccessible.
-pub(super) fn is_wrong_file(error: &io::Error) -> bool {
+pub fn is_wrong_file(error: &io::Error) -> bool {
     use io::ErrorKind::{
         AlreadyExists, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
     };
@@ -68,7 +68,7 @@ pub(super) fn is_wrong_file(error: &io::Error) -> bool {
 
 /// The error and its causes in one line, without repeating causes that an error's own text
 /// includes.
-pub(super) fn message(error: &anyhow::Error) -> String {
+pub fn message(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !text.contains(&cause) {

@@ -30,17 +30,14 @@ fn nearest<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Opt
 }
 
 /// Suggests a known name for an error message; empty without a similar one.
-pub(super) fn did_you_mean<S: AsRef<str>>(
-    name: &str,
-    known: impl IntoIterator<Item = S>,
-) -> String {
+pub fn did_you_mean<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> String {
     let meant = nearest(name, known);
     meant.map_or(String::new(), |known| {
         format!("; did you mean {}?", known.as_ref())
     })
 }
 
-pub(super) fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
+pub fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let known = T::ALL.iter().map(|value| {
         let about = value.about().trim();
         PossibleValue::new(value.name()).help(about.strip_suffix('.').unwrap_or(about))
@@ -49,11 +46,11 @@ pub(super) fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value =
         .map(|name| T::named(&name).expect("the parser lets known names pass"))
 }
 
-pub(super) fn default<T: Choice>() -> &'static str {
+pub fn default<T: Choice>() -> &'static str {
     T::default().name()
 }
 
-pub(super) fn unusable(path: &Path, error: io::Error) -> anyhow::Error {
+pub fn unusable(path: &Path, error: io::Error) -> anyhow::Error {
     let name = path.display();
     match error.kind() {
         io::ErrorKind::NotFound => {
@@ -84,15 +81,15 @@ fn beside(path: &Path) -> String {
     })
 }
 
-pub(super) fn file(path: &Path) -> anyhow::Result<File> {
+pub fn file(path: &Path) -> anyhow::Result<File> {
     regular::open_once(path).map_err(|error| unusable(path, error))
 }
 
-pub(super) fn text(path: &Path) -> anyhow::Result<String> {
+pub fn text(path: &Path) -> anyhow::Result<String> {
     io::read_to_string(file(path)?).with_context(|| path.display().to_string())
 }
 
-pub(super) fn built_in_or_file<'a>(
+pub fn built_in_or_file<'a>(
     name: &str,
     built_in: impl Iterator<Item = (&'a str, &'a str)> + Clone,
 ) -> anyhow::Result<String> {
@@ -112,7 +109,7 @@ pub(super) fn built_in_or_file<'a>(
 }
 
 /// A file and its name in messages; `-` is standard input.
-pub(super) fn file_or_stdin(path: &Path) -> anyhow::Result<(String, Box<dyn BufRead>)> {
+pub fn file_or_stdin(path: &Path) -> anyhow::Result<(String, Box<dyn BufRead>)> {
     const BUFFER_BYTES: usize = 256 * 1024;
     if path == Path::new("-") {
         return Ok(("<stdin>".to_owned(), Box::new(io::stdin().lock())));
@@ -122,7 +119,7 @@ pub(super) fn file_or_stdin(path: &Path) -> anyhow::Result<(String, Box<dyn BufR
 }
 
 /// Why a stream cannot be read. A bad line is the input's fault.
-pub(super) fn unreadable(name: &str, error: ReadError) -> anyhow::Error {
+pub fn unreadable(name: &str, error: ReadError) -> anyhow::Error {
     match error {
         ReadError::Line(at) => BadInput(format!("{name}:{}: {}", at.line, at.error)).into(),
         error => anyhow::Error::from(error).context(name.to_owned()),

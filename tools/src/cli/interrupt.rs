@@ -12,11 +12,11 @@ use signal_hook::flag;
 /// The user interrupted a command: exit code 130, as shells report the signal.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
-pub(super) struct Interrupted;
+pub struct Interrupted;
 
 /// Ctrl-C and similar signals end the process at once, except within [`shield`](Self::shield).
 #[derive(Debug)]
-pub(super) struct Interrupt {
+pub struct Interrupt {
     wanted: Arc<AtomicBool>,
     /// Whether there is nothing to clean up.
     may_end: Arc<AtomicBool>,
@@ -24,7 +24,7 @@ pub(super) struct Interrupt {
 
 impl Interrupt {
     /// Installs the handler: once in a process, permanently.
-    pub(super) fn catch() -> io::Result<Self> {
+    pub fn catch() -> io::Result<Self> {
         let this = Self {
             wanted: Arc::default(),
             may_end: Arc::new(AtomicBool::new(true)),
@@ -38,7 +38,7 @@ impl Interrupt {
 
     /// Takes the terminal's end as an interrupt, too, unless this process ignores it.
     #[cfg(unix)]
-    pub(super) fn catch_hangup(&self) -> io::Result<()> {
+    pub fn catch_hangup(&self) -> io::Result<()> {
         use signal_hook::consts::SIGHUP;
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -51,14 +51,14 @@ impl Interrupt {
     }
 
     /// Ends the process at once no longer.
-    pub(super) fn hold(&self) {
+    pub fn hold(&self) {
         // ordering: the flags guard no other memory.
         self.may_end.store(false, Ordering::Relaxed);
     }
 
     /// # Errors
     /// The user interrupted what is held.
-    pub(super) fn check(&self) -> Result<(), Interrupted> {
+    pub fn check(&self) -> Result<(), Interrupted> {
         // ordering: as above.
         if self.wanted.load(Ordering::Relaxed) {
             Err(Interrupted)
@@ -69,7 +69,7 @@ impl Interrupt {
 
     /// Does work that must not end halfway. It passes a flag that is set when the user interrupts;
     /// the work then cleans up, and the command stops whatever the work returns.
-    pub(super) fn shield<T>(
+    pub fn shield<T>(
         &self,
         work: impl FnOnce(&Arc<AtomicBool>) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
@@ -84,11 +84,11 @@ impl Interrupt {
 
 /// The first Ctrl-C ends a measurement, whose results so far are kept; the second ends the process.
 #[derive(Clone, Debug)]
-pub(super) struct Early(Arc<AtomicBool>);
+pub struct Early(Arc<AtomicBool>);
 
 impl Early {
     /// Installs the handler, permanently, unless it is there.
-    pub(super) fn catch() -> io::Result<Self> {
+    pub fn catch() -> io::Result<Self> {
         static CAUGHT: Mutex<Option<Early>> = Mutex::new(None);
         let mut caught = CAUGHT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(early) = &*caught {
@@ -103,11 +103,11 @@ impl Early {
         Ok(caught.insert(Self(wanted)).clone())
     }
 
-    pub(super) fn flag(&self) -> Arc<AtomicBool> {
+    pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         // ordering: the flag guards no other memory.
         self.0.load(Ordering::Relaxed)
     }
@@ -116,7 +116,7 @@ impl Early {
     ///
     /// # Errors
     /// [`Interrupted`] without a table.
-    pub(super) fn mark(&self, tables: Vec<&mut Table>, done: &str) -> Result<(), Interrupted> {
+    pub fn mark(&self, tables: Vec<&mut Table>, done: &str) -> Result<(), Interrupted> {
         if tables.is_empty() {
             return Err(Interrupted);
         }
@@ -127,7 +127,7 @@ impl Early {
     }
 
     /// Clears the bar. After an interruption, notes below the table how far the bar came.
-    pub(super) fn mark_by(&self, bar: &ProgressBar, table: &mut Table) -> Result<(), Interrupted> {
+    pub fn mark_by(&self, bar: &ProgressBar, table: &mut Table) -> Result<(), Interrupted> {
         let (done, all) = (bar.position(), bar.length().unwrap_or(0));
         bar.finish_and_clear();
         match self.is_stopped() && done < all {
@@ -138,7 +138,7 @@ impl Early {
     }
 
     /// How the command ends.
-    pub(super) fn end(&self) -> anyhow::Result<()> {
+    pub fn end(&self) -> anyhow::Result<()> {
         if self.is_stopped() {
             Err(Interrupted.into())
         } else {
@@ -147,6 +147,6 @@ impl Early {
     }
 }
 
-pub(super) fn partial(done: &str) -> String {
+pub fn partial(done: &str) -> String {
     format!("PARTIAL: interrupted after {done}")
 }

@@ -24,7 +24,7 @@ const FORMER: [(&str, &str); 2] = [
 ///
 /// # Errors
 /// An option without a value, or one that does not exist.
-pub(super) fn expanded(words: Vec<OsString>) -> Result<Vec<OsString>, BadInput> {
+pub fn expanded(words: Vec<OsString>) -> Result<Vec<OsString>, BadInput> {
     let mut out = Vec::with_capacity(words.len());
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
@@ -75,7 +75,7 @@ fn option(pair: &str) -> Result<Option<OsString>, BadInput> {
 }
 
 /// The command's help with all options of the NIC and no others.
-pub(super) fn help(command: clap::Command) -> clap::Command {
+pub fn help(command: clap::Command) -> clap::Command {
     let is_of_nic = |argument: &Arg| argument.get_help_heading() == Some(HEADING);
     command.after_help("").mut_args(move |it| {
         let hide = !is_of_nic(&it);
@@ -86,7 +86,7 @@ pub(super) fn help(command: clap::Command) -> clap::Command {
 /// The sizes of the emulated NIC.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = HEADING)]
-pub(super) struct NicSize {
+pub struct NicSize {
     /// Handlers of a block, 1 to 256
     #[arg(long, value_name = "N", default_value_t = 32)]
     handlers: usize,
@@ -95,17 +95,17 @@ pub(super) struct NicSize {
     pub(super) workers: usize,
     /// Receives that fit on the NIC; more fall back to software matching [default: 1024]
     #[arg(long, value_name = "R")]
-    pub(super) receives: Option<usize>,
+    pub receives: Option<usize>,
     /// Communicators that fit on the NIC [default: 16]
     #[arg(long, value_name = "C", hide = true)]
-    pub(super) communicators: Option<usize>,
+    pub communicators: Option<usize>,
     /// Unexpected messages that fit on the NIC [default: 4096]
     #[arg(long, value_name = "U")]
-    pub(super) unexpected: Option<usize>,
+    pub unexpected: Option<usize>,
     /// Unexpected messages with a payload in a buffer of the eager limit [default: 1024, or
     /// --unexpected if fewer]
     #[arg(long, value_name = "B", hide = true)]
-    pub(super) unexpected_buffers: Option<usize>,
+    pub unexpected_buffers: Option<usize>,
     /// Messages in flight from a sender with a payload in a buffer of the eager limit; more wait
     #[arg(long, value_name = "B", default_value_t = NicConfig::default().bounce_buffers, hide = true)]
     bounce_buffers: usize,
@@ -117,9 +117,9 @@ pub(super) struct NicSize {
 /// The emulated NIC.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = HEADING)]
-pub(super) struct NicArgs {
+pub struct NicArgs {
     #[command(flatten)]
-    pub(super) size: NicSize,
+    pub size: NicSize,
     /// Options of the NIC by name, as in C and in the environment: see --help-nic
     #[arg(long, value_name = "KEY=VALUE,..")]
     nic: Option<String>,
@@ -166,7 +166,7 @@ enum HintArg {
 }
 
 impl NicSize {
-    pub(super) fn config(&self, bins: BinCount) -> NicConfig {
+    pub fn config(&self, bins: BinCount) -> NicConfig {
         let defaults = NicConfig::default();
         let unexpected = self.unexpected.unwrap_or(defaults.unexpected);
         NicConfig {
@@ -187,7 +187,7 @@ impl NicSize {
 }
 
 impl NicArgs {
-    pub(super) fn handlers(&self) -> usize {
+    pub fn handlers(&self) -> usize {
         self.size.handlers
     }
 
@@ -206,7 +206,7 @@ impl NicArgs {
         }
     }
 
-    pub(super) fn options(&self, bins: BinCount) -> EngineOptions {
+    pub fn options(&self, bins: BinCount) -> EngineOptions {
         let hinted = |hint| self.hints.contains(&hint);
         let mut options = EngineOptions {
             bins,
@@ -226,7 +226,7 @@ impl NicArgs {
     }
 }
 
-pub(super) fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
+pub fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
     let EngineOptions { nic, hints, .. } = options;
     let hints = [
         (hints.no_any_source, HintArg::NoAnySource),

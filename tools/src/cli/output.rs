@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Standard output. Flush it at the end, or an error of the last write is lost.
-pub(super) fn stdout() -> Box<dyn Write> {
+pub fn stdout() -> Box<dyn Write> {
     let stdout = io::stdout();
     if stdout.is_terminal() {
         Box::new(stdout.lock())
@@ -15,7 +15,7 @@ pub(super) fn stdout() -> Box<dyn Write> {
 }
 
 /// Whether the cause is that the reader closed the output.
-pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io_error = |cause: &(dyn std::error::Error + 'static)| {
         cause
             .downcast_ref::<io::Error>()

@@ -26,7 +26,7 @@ fn style(template: &str) -> ProgressStyle {
     }
 }
 
-pub(super) fn bar(steps: usize, what: impl Into<Cow<'static, str>>) -> ProgressBar {
+pub fn bar(steps: usize, what: impl Into<Cow<'static, str>>) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(RATE);
     let bar = ProgressBar::with_draw_target(Some(steps as u64), target).with_message(what);
     bar.with_style(style(
@@ -35,13 +35,13 @@ pub(super) fn bar(steps: usize, what: impl Into<Cow<'static, str>>) -> ProgressB
 }
 
 /// Of parts of steps.
-pub(super) fn percent(steps: usize) -> ProgressBar {
+pub fn percent(steps: usize) -> ProgressBar {
     let style = style("{bar:30} {percent:>3} % {elapsed}, {eta} left {wide_msg}");
     bar(steps, "").with_style(style)
 }
 
 /// Shows activity of unknown duration.
-pub(super) fn spinner(what: impl Into<Cow<'static, str>>) -> ProgressBar {
+pub fn spinner(what: impl Into<Cow<'static, str>>) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(RATE);
     let spinner = ProgressBar::with_draw_target(None, target).with_message(what);
     spinner.set_style(style("{spinner} {elapsed} {wide_msg}"));

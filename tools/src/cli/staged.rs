@@ -18,7 +18,7 @@ const OUTPUTS: [&str; 6] = ["out", "save", "pairs", "html", "timeline", "write"]
 ///
 /// # Errors
 /// One of them cannot be written.
-pub(super) fn try_outputs(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
+pub fn try_outputs(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
     for argument in command
         .get_arguments()
         .filter(|it| OUTPUTS.contains(&it.get_id().as_str()))
@@ -61,7 +61,7 @@ fn plain(error: io::Error) -> io::Error {
 /// Files of a folder, written into a hidden folder in it and moved when all are complete. If it is
 /// dropped earlier, no file remains, nor the folder if it is new.
 #[derive(Debug)]
-pub(super) struct StagedFolder {
+pub struct StagedFolder {
     target: PathBuf,
     // Fields are dropped in this order, so the new folders are empty by then.
     hidden: TempDir,
@@ -82,7 +82,7 @@ impl Drop for MadeFolders {
 }
 
 impl StagedFolder {
-    pub(super) fn new(target: &Path) -> io::Result<Self> {
+    pub fn new(target: &Path) -> io::Result<Self> {
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let made = MadeFolders(
             target
@@ -103,7 +103,7 @@ impl StagedFolder {
         })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.hidden.path()
     }
 
@@ -111,7 +111,7 @@ impl StagedFolder {
     ///
     /// # Errors
     /// A file cannot be moved; those before it have been.
-    pub(super) fn commit(mut self) -> io::Result<()> {
+    pub fn commit(mut self) -> io::Result<()> {
         self.made.0.clear();
         move_into(self.hidden.path(), &self.target)
     }
@@ -128,7 +128,7 @@ fn move_into(from: &Path, to: &Path) -> io::Result<()> {
 /// A file. If it is dropped before it is complete, an older file of its name remains. Anything but
 /// a regular file, such as a pipe, is written directly.
 #[derive(Debug)]
-pub(super) enum StagedFile {
+pub enum StagedFile {
     Hidden {
         target: PathBuf,
         file: NamedTempFile,
@@ -138,7 +138,7 @@ pub(super) enum StagedFile {
 }
 
 impl StagedFile {
-    pub(super) fn new(target: &Path) -> io::Result<Self> {
+    pub fn new(target: &Path) -> io::Result<Self> {
         if fs::metadata(target).is_ok_and(|found| !found.is_file()) {
             return Ok(Self::Named(File::create(target)?));
         }
@@ -159,10 +159,7 @@ impl StagedFile {
         Ok(Self::Hidden { target, file })
     }
 
-    pub(super) fn fill(
-        &mut self,
-        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<()> {
+    pub fn fill(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let file = match self {
             Self::Hidden { file, .. } => file.as_file_mut(),
             Self::Named(file) => file,
@@ -172,7 +169,7 @@ impl StagedFile {
         out.flush()
     }
 
-    pub(super) fn commit(self) -> io::Result<()> {
+    pub fn commit(self) -> io::Result<()> {
         match self {
             Self::Hidden { target, file } => file
                 .persist(target)

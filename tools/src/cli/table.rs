@@ -10,7 +10,7 @@ use super::document;
 
 /// Form of tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(super) enum Format {
+pub enum Format {
     /// For people
     Table,
     /// A header line and a line for each row; a comment line names each table
@@ -20,7 +20,7 @@ pub(super) enum Format {
 }
 
 #[derive(Clone, Copy, Default, Debug, clap::Args)]
-pub(super) struct Wide {
+pub struct Wide {
     /// Show all columns of tables, at any width
     #[arg(long, global = true)]
     wide: bool,
@@ -31,7 +31,7 @@ const NARROWEST: usize = 40;
 
 impl Wide {
     /// Columns of a line: the terminal's, if standard output is one.
-    pub(super) fn width(self) -> usize {
+    pub fn width(self) -> usize {
         let stdout = io::stdout();
         let terminal = || {
             stdout
@@ -48,7 +48,7 @@ impl Wide {
 }
 
 /// The table as text, or only title and notes without rows.
-pub(super) fn text(table: &Table, width: usize) -> String {
+pub fn text(table: &Table, width: usize) -> String {
     if !table.rows.is_empty() {
         return table.text(width);
     }
@@ -60,12 +60,7 @@ pub(super) fn text(table: &Table, width: usize) -> String {
     wrapped(&format!("{}\n{notes}", table.title), width)
 }
 
-pub(super) fn write(
-    out: &mut dyn Write,
-    tables: &[Table],
-    format: Format,
-    wide: Wide,
-) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, tables: &[Table], format: Format, wide: Wide) -> io::Result<()> {
     match format {
         Format::Table => {
             for (i, table) in tables.iter().enumerate() {

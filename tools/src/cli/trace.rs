@@ -23,7 +23,7 @@ mod timeline;
 /// Inspect traces of MPI calls.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help/trace.txt").trim_end())]
-pub(super) struct Args {
+pub struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -50,7 +50,7 @@ struct TraceArgs {
     as_rank: Option<u32>,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.command {
         Command::Info(args) => info::run(args),
         Command::Check(args) => check::run(args),
@@ -76,7 +76,7 @@ impl TraceArgs {
     }
 }
 
-pub(super) fn open(path: &Path, options: OpenOptions) -> anyhow::Result<Box<dyn TraceSource>> {
+pub fn open(path: &Path, options: OpenOptions) -> anyhow::Result<Box<dyn TraceSource>> {
     let trace = dpamatch_traces::open(path, &options)
         .map_err(|error| bad_input(error, !options.salvage))?;
     for notice in &trace.run().notices {
@@ -87,15 +87,15 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> anyhow::Result<Box<dyn 
 
 /// What becomes of collective operations.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub(super) struct CollectivesArgs {
+pub struct CollectivesArgs {
     /// Add the messages that this MPI library sends inside collective operations
     #[arg(long, value_name = "LIBRARY", default_value = default::<Library>(),
           value_parser = choice::<Library>())]
-    pub(super) collectives: Library,
+    pub collectives: Library,
 }
 
 /// Loads a trace or a folder with order logs; `what` labels the progress bar.
-pub(super) fn load(
+pub fn load(
     path: &Path,
     options: OpenOptions,
     CollectivesArgs { collectives }: CollectivesArgs,
@@ -122,7 +122,7 @@ pub(super) fn load(
 
 /// Missing and invalid files are bad input; I/O errors are not. `advise`: the command has
 /// `--salvage`, and it is off.
-pub(super) fn bad_input(error: TraceError, advise: bool) -> anyhow::Error {
+pub fn bad_input(error: TraceError, advise: bool) -> anyhow::Error {
     match error.kind() {
         TraceErrorKind::Io(cause) if is_no_file(cause) => BadInput(error.to_string()).into(),
         TraceErrorKind::Io(cause) if is_wrong_file(cause) => {

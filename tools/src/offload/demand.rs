@@ -5,7 +5,7 @@ use dpamatch::stream::{Event, RunError, StreamMatcher};
 
 use crate::analyze::order::{Happening, Order};
 use crate::analyze::{RankView, tell_sizes};
-use crate::cost::steps::counted_steps;
+use crate::counted_steps;
 
 /// Counts of a rank, of a communicator at a rank, or of all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]

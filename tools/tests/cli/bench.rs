@@ -140,7 +140,7 @@ fn an_interrupt_keeps_what_is_measured() {
             said(&output)
         );
         assert!(
-            said(&output).ends_with("dpamatch: interrupted\n"),
+            said(&output).ends_with(&format!("{}: interrupted\n", name(words))),
             "{words}: {}",
             said(&output)
         );

@@ -21,20 +21,3 @@ fn times_are_ratios_to_the_list() {
         assert_eq!(row["faster_than_list"] == 1.0, row["engine"] == "list");
     }
 }
-
-/// Shares the leading words of the command line and the name in documents.
-#[test]
-fn a_part_of_study_is_the_command_of_its_name() {
-    for arguments in ["spans", "memory --rounds 0 --engine bins --format json"] {
-        let short = command("compare", arguments);
-        let long = command("study", &format!("compare {arguments}"));
-        let named = |output: &Output| text(output).replace("study compare", "compare");
-        assert_eq!(named(&long), named(&short));
-    }
-    let listed = subcommands(&help(""));
-    assert!(
-        !listed
-            .iter()
-            .any(|name| ["compare", "cost", "channels"].contains(&name.as_str()))
-    );
-}

@@ -22,7 +22,7 @@ fn check(part: &Part, line: &str) {
         _ => {}
     }
     assert!(
-        part.name == "usage" || first.starts_with("dpamatch: "),
+        part.name == "usage" || first.starts_with(&format!("{}: ", name(words))),
         "{words}: {said}"
     );
     for cause in ["o such file", "ot a directory", "s a directory", "os error"] {

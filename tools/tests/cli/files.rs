@@ -26,10 +26,10 @@ const READERS: [&str; 23] = [
     "predict --profile @",
     "diff @ @",
     "calibrate @",
-    "study cost messages @",
-    "study cost fit @",
-    "study cost spmv @",
-    "study cost profile --profile @",
+    "cost messages @",
+    "cost fit @",
+    "cost spmv @",
+    "cost profile --profile @",
     "bench --trace @",
 ];
 
@@ -52,7 +52,7 @@ fn what_is_no_file_is_refused_and_not_waited_for() {
             let errors = said(&output);
             assert_eq!(output.status.code(), Some(2), "{line}, {file}: {errors}");
             let lines = errors.lines().filter(|line| !line.starts_with("note: "));
-            let expected = format!("dpamatch: {file}: {why}");
+            let expected = format!("{}: {file}: {why}", name(line));
             assert_eq!(lines.collect::<Vec<_>>(), [expected], "{line}");
         }
     }

@@ -25,7 +25,7 @@ fn help_names_no_facts_of_the_code() {
 /// Options of a group stand last, so that its heading covers no others.
 #[test]
 fn the_form_of_a_report_stands_under_no_heading_of_the_nic() {
-    for command in ["match", "footprint", "analyze", "predict accuracy"] {
+    for command in ["match", "footprint", "analyze", "accuracy"] {
         let mut heading = String::new();
         for line in help(command).lines() {
             if line.ends_with(':') && !line.starts_with(' ') {

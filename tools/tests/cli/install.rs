@@ -8,17 +8,25 @@ fn dpamatch(words: &[&str]) -> String {
     text(&super::dpamatch(words)).to_owned()
 }
 
+/// What this program prints.
+fn printed(program: &Path, words: &[&str]) -> String {
+    let output = Command::new(program).args(words).output();
+    text(&output.expect("the program runs")).to_owned()
+}
+
 #[test]
 fn every_shell_completes_every_command() {
-    let commands = subcommands(&help(""));
-    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let script = dpamatch(&["completions", shell]);
-        for word in commands
-            .iter()
-            .map(String::as_str)
-            .chain(["scenario", "what-if"])
-        {
-            assert!(script.contains(word), "{shell}: no {word}");
+    let programs = [
+        (Path::new(DPAMATCH), "scenario"),
+        (programs::papers(), "hops"),
+    ];
+    for (program, option) in programs {
+        let commands = subcommands(&printed(program, &["help"]));
+        for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+            let script = printed(program, &["completions", shell]);
+            for word in commands.iter().map(String::as_str).chain([option]) {
+                assert!(script.contains(word), "{shell}: no {word}");
+            }
         }
     }
 }
@@ -63,21 +71,21 @@ fn bash_completes_options_and_values() {
 fn every_command_has_a_page() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("man1");
-    dpamatch(&["man", "--out", path.to_str().expect("plain")]);
+    for program in [Path::new(DPAMATCH), programs::papers()] {
+        printed(program, &["man", "--out", path.to_str().expect("plain")]);
+    }
     let page = |name: &str| {
-        // The parts of `study` have pages under its name.
         let file = path.join(format!("{name}.1"));
-        let of_study = || path.join(format!("{}.1", name.replacen('-', "-study-", 1)));
-        let file = if file.is_file() { file } else { of_study() };
         fs::read_to_string(&file).unwrap_or_else(|error| panic!("{name}: {error}"))
     };
     let top = page("dpamatch");
     assert_eq!(top, dpamatch(&["man"]));
-    let study = subcommands(&help("study"));
+    let top = top + &page("dpamatch-papers");
     for command in commands() {
         // A minus sign of an option is written so that it is not broken.
-        let text = page(&format!("dpamatch-{}", command.replace(' ', "-"))).replace("\\-", "-");
-        let inside = command.contains(' ') || study.contains(&command);
+        let text =
+            page(&format!("{} {command}", name(&command)).replace(' ', "-")).replace("\\-", "-");
+        let inside = command.contains(' ');
         let listed = inside || top.replace("\\-", "-").contains(&command);
         assert!(text.contains(".TH ") && listed, "{command}");
         let help = help(&command);

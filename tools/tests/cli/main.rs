@@ -16,6 +16,8 @@ mod matching;
 mod options;
 #[cfg(unix)]
 mod plugin;
+#[path = "../programs/mod.rs"]
+mod programs;
 mod results;
 mod run;
 mod shown;
@@ -40,7 +42,7 @@ fn dpamatch(arguments: &[&str]) -> Output {
 /// Runs the program with this input. A thread writes it, as a command may end without reading all.
 fn dpamatch_reads(arguments: &[&str], input: &[u8]) -> Output {
     let _dog = watchdog::on("`dpamatch` to end");
-    let mut command = Command::new(DPAMATCH);
+    let mut command = Command::new(programs::of(arguments));
     command
         .args(arguments)
         .stdin(Stdio::piped())
@@ -54,6 +56,12 @@ fn dpamatch_reads(arguments: &[&str], input: &[u8]) -> Output {
         scope.spawn(move || _ = stdin.write_all(input));
         child.wait_with_output().expect("the program ends")
     })
+}
+
+/// The name of the program that has this command.
+fn name(line: &str) -> &str {
+    let program = programs::of(&line.split_whitespace().collect::<Vec<_>>()).file_stem();
+    program.and_then(|name| name.to_str()).expect("text")
 }
 
 fn command(name: &str, line: &str) -> Output {
@@ -97,15 +105,14 @@ fn subcommands(help: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The parts of `study` by their short names.
+/// The commands of both programs.
 fn commands() -> Vec<String> {
-    let mut top = subcommands(&help(""));
-    let study = top
-        .iter()
-        .position(|name| name == "study")
-        .expect("it is listed");
-    top.splice(study..=study, subcommands(&help("study")));
-    assert!(top.len() > 12, "{top:?}");
+    let top = [
+        subcommands(&help("")),
+        programs::PAPERS.map(str::to_owned).to_vec(),
+    ]
+    .concat();
+    assert!(top.len() > 20, "{top:?}");
     let within = |command: &String| {
         let inner = subcommands(&help(command)).into_iter();
         inner

@@ -198,12 +198,13 @@ fn a_lie_ends_each_command_with_one_line() {
         let Some((_folder, library)) = library(&format!("plugin-lies-{name}"), change) else {
             return;
         };
-        let begin = format!("dpamatch: {library}: the engine arrays is wrong: {expected}");
+        let fault = format!("{library}: the engine arrays is wrong: {expected}");
+        let begin = |line: &str| format!("{}: {fault}", super::name(line));
         let lines = [
             format!("match --engine {library}"),
             format!("analyze {trace} --engine {library} --check"),
             format!("analyze {trace} --engine {library}"),
-            format!("study compare search --ranks 16 --pending 4 --rounds 0 --engine {library}"),
+            format!("compare search --ranks 16 --pending 4 --rounds 0 --engine {library}"),
         ];
         let mut wrong = 0;
         for line in lines {
@@ -220,7 +221,7 @@ fn a_lie_ends_each_command_with_one_line() {
                 .collect();
             assert_eq!(output.status.code(), Some(1), "{line}: {errors:?}");
             assert!(
-                errors.len() == 1 && errors[0].starts_with(&begin),
+                errors.len() == 1 && errors[0].starts_with(&begin(&line)),
                 "{line}: {errors:?}"
             );
         }
@@ -228,7 +229,7 @@ fn a_lie_ends_each_command_with_one_line() {
         // `match` makes every call.
         let output = dpamatch_reads(&["match", "--engine", &library], &events.stdout);
         assert!(
-            said(&output).starts_with(&begin),
+            said(&output).starts_with(&begin("match")),
             "{name}: {}",
             said(&output)
         );

@@ -72,7 +72,10 @@ fn what_commands_print_is_what_the_schema_allows() {
         let command = document["command"].as_str().expect("a command");
         assert!(line.starts_with(command), "{line}: {command}");
         let told = document["command_line"].as_str().expect("a line");
-        assert!(told.starts_with(&format!("dpamatch {command}")), "{told}");
+        assert!(
+            told.starts_with(&format!("{} {command}", name(line))),
+            "{told}"
+        );
         assert_eq!(document["options"]["format"], "json", "{line}");
         // Tables are there, with their keys and figures in every row.
         for table in document["tables"].as_array().expect("tables") {
@@ -97,11 +100,8 @@ fn what_commands_print_is_what_the_schema_allows() {
         commands.insert(command.split(' ').next().expect("a word").to_owned());
     }
     // Each command of the program has a line here.
-    let parts = subcommands(&help("study"));
-    let known = subcommands(&help(""))
-        .into_iter()
-        .filter(|name| name != "study")
-        .chain(parts);
+    let papers = programs::PAPERS.map(str::to_owned);
+    let known = subcommands(&help("")).into_iter().chain(papers);
     let known: BTreeSet<String> = known
         .filter(|name| !WITHOUT_RESULTS.contains(&name.as_str()))
         .collect();

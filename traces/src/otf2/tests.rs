@@ -295,7 +295,7 @@ fn matched_probes_are_read_and_all_else_is_counted() {
         ]
     );
     let mut reader = trace.open(trace.ranks()[0]).expect("a rank");
-    let unread = crate::trace::tally(&mut *reader).expect("readable").unread;
+    let unread = crate::tally(&mut *reader).expect("readable").unread;
     let expected = [
         ("calls of MPI_Frobnicate", 1),
         (

@@ -17,12 +17,7 @@ const INSTALL: &str = include_str!("install.sh");
 /// Stands for the prefix in files that name it.
 const PREFIX: &str = "@PREFIX@";
 /// Packages with something to install. Their release builds share a target folder.
-const PACKAGES: &[&str] = &[
-    "dpamatch_tools",
-    "dpamatch_provider",
-    "dpamatch_capi",
-    "dpamatch_emulator",
-];
+const PACKAGES: &[&str] = &["dpamatch_tools", "dpamatch_provider", "dpamatch_capi"];
 /// Shells, with the folder and the name of their completions.
 const SHELLS: &[(&str, &str)] = &[
     ("bash", "share/bash-completion/completions/dpamatch"),

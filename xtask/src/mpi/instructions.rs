@@ -14,14 +14,33 @@ use super::build::Tools;
 use super::run::Job;
 use crate::Failure;
 
-/// Transport, option of the provider, messages per window.
-const CASES: [(&str, &str, u32); 5] = [
-    ("dpamatch", "", 64),
-    ("dpamatch", "", 1),
-    ("dpamatch", "HANDLERS=32", 64),
-    ("ucx", "", 64),
-    ("ucx", "", 1),
+struct Case {
+    /// The transport.
+    way: &'static str,
+    /// An option of the provider; empty for none.
+    option: &'static str,
+    /// Messages per window.
+    window: u32,
+}
+
+const CASES: [Case; 5] = [
+    Case::new("dpamatch", "", 64),
+    Case::new("dpamatch", "", 1),
+    Case::new("dpamatch", "HANDLERS=32", 64),
+    Case::new("ucx", "", 64),
+    Case::new("ucx", "", 1),
 ];
+
+impl Case {
+    const fn new(way: &'static str, option: &'static str, window: u32) -> Self {
+        Self {
+            way,
+            option,
+            window,
+        }
+    }
+}
+
 /// Windows of each run of a pair.
 const WINDOWS: [u32; 2] = [20, 120];
 /// Runs per number, of which the least counts.
@@ -61,10 +80,15 @@ pub(super) fn run(tools: &Tools, libraries: &[Library]) -> Result<(), Failure> {
     for library in libraries {
         let rate = tools.compile(library, "rate")?;
         let mut counted = 0;
-        for (way, option, window) in CASES {
-            let run = |windows| count(tools, library, &rate, (way, option, window), windows);
+        for case in CASES {
+            let run = |windows| count(tools, library, &rate, &case, windows);
             let least = |windows| (0..RUNS).filter_map(|_| run(windows)).min_by_key(sum);
             let counts = WINDOWS.map(least);
+            let Case {
+                way,
+                option,
+                window,
+            } = case;
             let cells: String = match counts {
                 [Some(few), Some(many)] => {
                     counted += 1;
@@ -100,9 +124,14 @@ fn count(
     tools: &Tools,
     library: &Library,
     rate: &Path,
-    (way, option, window): (&'static str, &str, u32),
+    case: &Case,
     windows: u32,
 ) -> Option<[u64; COLUMNS.len()]> {
+    let &Case {
+        way,
+        option,
+        window,
+    } = case;
     let file = tools.folder.join(library.name).join("callgrind");
     let _ = fs::remove_file(&file);
     let program = rate.to_string_lossy();

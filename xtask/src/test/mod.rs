@@ -1,8 +1,8 @@
 //! `cargo xtask test`: every check of the repository, up to the first that fails.
 //!
-//! The models, which have their own target folders, run in a second row beside the other steps: a
-//! single row leaves processors idle while it links or ends a long test. The row that ends first
-//! takes the short steps at the end.
+//! The models and the FlexIO emulator, a workspace by itself, have their own target folders. They
+//! run in a second row, at the same time as the other steps: a single row leaves processors idle
+//! while it links or ends a long test. The row that ends first takes the short steps at the end.
 
 mod counts;
 mod step;

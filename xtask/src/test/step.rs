@@ -69,6 +69,35 @@ pub(crate) const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "emulator: format",
+        extents: ALWAYS,
+        target: Some("emulator"),
+        args: "fmt --manifest-path port/emulator/Cargo.toml --check",
+        ..PLAIN
+    },
+    Step {
+        name: "emulator: lints",
+        extents: ALWAYS,
+        target: Some("emulator"),
+        args: "clippy --locked --manifest-path port/emulator/Cargo.toml --all-targets -- -D warnings",
+        ..PLAIN
+    },
+    Step {
+        name: "emulator: tests",
+        extents: ALWAYS,
+        target: Some("emulator"),
+        args: "test --manifest-path port/emulator/Cargo.toml --lib --tests",
+        judge: |finished| counts::tests(&finished.stdout),
+        ..PLAIN
+    },
+    Step {
+        name: "emulator: docs",
+        target: Some("emulator"),
+        env: &[("RUSTDOCFLAGS", "-D warnings")],
+        args: "doc --manifest-path port/emulator/Cargo.toml --no-deps",
+        ..PLAIN
+    },
+    Step {
         name: "no_std",
         extents: ALWAYS,
         args: "check -p dpa_model --no-default-features",
@@ -168,7 +197,8 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "more tools",
         extents: &[Extent::Full],
-        args: "test -p dpamatch_emulator --features more-tools --test ci",
+        target: Some("emulator"),
+        args: "test --manifest-path port/emulator/Cargo.toml --features more-tools --test ci",
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
     },
@@ -211,7 +241,7 @@ fn loom(finished: &process::Finished) -> Result<Counts, String> {
     let counts = counts::models(&finished.stdout)?;
     // The models have printed what they run, so the rest of `cargo xtask orderings --all` is here.
     let mut models = BTreeMap::new();
-    orderings::places_by_model(&finished.stdout, &mut models);
+    orderings::places_by_model("loom_tests", &finished.stdout, &mut models);
     sites::of_repository(&crate::root())?.judge(&models)?;
     Ok(counts)
 }

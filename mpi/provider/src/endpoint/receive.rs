@@ -60,7 +60,7 @@ impl Endpoint {
                         source: SourceSel::Rank(_),
                         tag: TagSel::Tag(_),
                     } => nic.post_now(recv, comm, exact),
-                    _ => post_wildcard_now(nic, recv, comm, (receive.tag, receive.ignore), source),
+                    _ => post_wildcard_now(nic, recv, comm, receive.tag, receive.ignore, source),
                 }
             }
             _ => Now::Queue,
@@ -540,7 +540,8 @@ fn post_wildcard_now(
     nic: &mut NicMatcher,
     recv: RecvKey,
     comm: CommId,
-    (bits, ignore): (u64, u64),
+    bits: u64,
+    ignore: u64,
     source: Option<PeerId>,
 ) -> Now<MsgKey> {
     nic.post_now(recv, comm, selector(bits, ignore, source))

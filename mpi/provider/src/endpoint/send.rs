@@ -101,7 +101,7 @@ impl Endpoint {
         let length: usize = send.iov.iter().map(|part| part.iov_len).sum();
         let mut send_as = |eager| {
             // SAFETY: the caller's promise.
-            unsafe { self.send_as(common, send, (connection, waits), length, eager) }
+            unsafe { self.send_as(common, send, connection, waits, length, eager) }
         };
         // The receiver would wait longer for the answer to an announcement than for the copy.
         if length > EAGER_MAX && length <= LONG_MAX && send.flags & FI_INJECT == 0 {
@@ -122,7 +122,8 @@ impl Endpoint {
         &mut self,
         common: &mut Common,
         send: &SendRequest<'_>,
-        (connection, waits): (usize, bool),
+        connection: usize,
+        waits: bool,
         length: usize,
         eager: bool,
     ) -> Result<(), isize> {

@@ -130,7 +130,7 @@ impl Endpoint {
             };
             let number = || first + row.taken() - 1;
             if notes {
-                note_taken((log, usage), post, (number(), peer, length), &carried());
+                note_taken(log, usage, post, number(), peer, length, &carried());
             }
             let buffer = match post.buffers {
                 Buffers::One(buffer) if length <= buffer.iov_len => buffer.iov_base,
@@ -214,9 +214,12 @@ impl Endpoint {
 /// and bytes.
 #[inline(never)]
 fn note_taken(
-    (log, usage): (&mut Option<Log>, &mut Option<Box<Usage>>),
+    log: &mut Option<Log>,
+    usage: &mut Option<Box<Usage>>,
     post: &Post,
-    (number, peer, bytes): (u64, PeerId, usize),
+    number: u64,
+    peer: PeerId,
+    bytes: usize,
     carried: &Carried,
 ) {
     if let Some(log) = log {

@@ -49,10 +49,10 @@ fn remote<'a>(
     write: bool,
     iov: &'a [IoVec],
     to: u64,
-    at: (u64, u64),
+    address: u64,
+    key: u64,
     context: *mut c_void,
 ) -> Remote<'a> {
-    let (address, key) = at;
     Remote {
         write,
         iov,
@@ -82,7 +82,7 @@ unsafe extern "C" fn vector<const WRITE: bool>(
         begin(
             ep,
             None,
-            remote(WRITE, list(iov, count), to, (address, key), context),
+            remote(WRITE, list(iov, count), to, address, key, context),
         )
     }
 }
@@ -99,8 +99,9 @@ unsafe extern "C" fn message<const WRITE: bool>(
         if m.rma_iov_count != 1 {
             return -(FI_EINVAL as isize);
         }
-        let at = ((*m.rma_iov).addr, (*m.rma_iov).key);
-        let all = remote(WRITE, list(m.msg_iov, m.iov_count), m.addr, at, m.context);
+        let (address, key) = ((*m.rma_iov).addr, (*m.rma_iov).key);
+        let iov = list(m.msg_iov, m.iov_count);
+        let all = remote(WRITE, iov, m.addr, address, key, m.context);
         let data = (WRITE && flags & FI_REMOTE_CQ_DATA != 0).then_some(m.data);
         begin(ep, Some(flags), Remote { data, ..all })
     }
@@ -118,7 +119,7 @@ unsafe extern "C" fn read(
 ) -> isize {
     let iov = one(start, length);
     // SAFETY: see `objects`.
-    unsafe { begin(ep, None, remote(false, &iov, from, (address, key), context)) }
+    unsafe { begin(ep, None, remote(false, &iov, from, address, key, context)) }
 }
 
 /// A write and an injected write, with or without completion data.
@@ -136,7 +137,7 @@ macro_rules! writes {
             context: *mut c_void,
         ) -> isize {
             let iov = one(start, length);
-            let remote = remote(true, &iov, to, (address, key), context);
+            let remote = remote(true, &iov, to, address, key, context);
             // SAFETY: see `objects`.
             unsafe { begin(ep, None, Remote { data: optional!($($data)?), ..remote }) }
         }
@@ -151,7 +152,7 @@ macro_rules! writes {
             key: u64,
         ) -> isize {
             let iov = one(start, length);
-            let remote = remote(true, &iov, to, (address, key), std::ptr::null_mut());
+            let remote = remote(true, &iov, to, address, key, std::ptr::null_mut());
             // SAFETY: see `objects`.
             unsafe { begin(ep, Some(FI_INJECT), Remote { data: optional!($($data)?), ..remote }) }
         }

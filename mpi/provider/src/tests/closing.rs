@@ -62,7 +62,7 @@ fn a_closed_readers_memory_is_not_written() {
             let mut memory = message(1, length);
             let (region, key) = register(&b, &mut memory, FI_REMOTE_READ);
             let mut buffer = vec![0; length];
-            transfer(&a, false, &mut buffer, to_b, (memory.as_ptr() as u64, key));
+            transfer(&a, false, &mut buffer, to_b, memory.as_ptr() as u64, key);
             if seen {
                 b.progress();
             }
@@ -213,8 +213,9 @@ fn a_closed_region_is_not_read() {
         let [(closed, old), (open, key)] = [one, other].map(|it| register(&b, it, FI_REMOTE_READ));
         let starts = memory.each_ref().map(|it| it.as_ptr() as u64);
         let mut buffers = [vec![0; length], vec![0; length]];
-        for (buffer, at) in buffers.iter_mut().zip([(starts[0], old), (starts[1], key)]) {
-            transfer(&a, false, buffer, to_b, at);
+        for (buffer, (address, key)) in buffers.iter_mut().zip([(starts[0], old), (starts[1], key)])
+        {
+            transfer(&a, false, buffer, to_b, address, key);
         }
         // It grants both.
         b.progress();
@@ -225,7 +226,7 @@ fn a_closed_region_is_not_read() {
         assert_eq!(errors, [0, FI_EACCES], "{length} bytes");
         assert!(buffers[1] == content[1], "{length} bytes");
         assert!(!buffers[0].contains(&AGAIN), "{length} bytes");
-        transfer(&a, false, &mut buffers[0], to_b, (starts[1], key));
+        transfer(&a, false, &mut buffers[0], to_b, starts[1], key);
         assert_eq!(a.wait(&[&b]).err, 0);
         assert!(buffers[0] == content[1], "{length} bytes");
         still_works(&c, &b, from_c);

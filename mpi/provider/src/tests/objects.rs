@@ -45,7 +45,7 @@ fn each_call_on_an_object_returns_what_it_says() {
     unsafe {
         fabric(&mut said);
         queues(&mut said, &a, &b, to_b);
-        counters(&mut said, (&a, &b), (to_b, to_a));
+        counters(&mut said, &a, &b, to_b, to_a);
         vectors(&mut said, &a, &b);
         endpoints(&mut said, &a, &b);
         regions(&mut said, &a);
@@ -252,7 +252,7 @@ unsafe fn queues(said: &mut Said, a: &Side, b: &Side, to_b: u64) {
 
 /// # Safety
 /// The sides are alive.
-unsafe fn counters(said: &mut Said, (a, b): (&Side, &Side), (to_b, to_a): (u64, u64)) {
+unsafe fn counters(said: &mut Said, a: &Side, b: &Side, to_b: u64, to_a: u64) {
     // SAFETY: the objects are alive until they are closed.
     unsafe {
         let mut counter = null_mut();

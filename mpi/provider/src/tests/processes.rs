@@ -273,9 +273,9 @@ fn a_stopped_reader_delays_no_close() {
             std::io::stdin().read_line(&mut line).expect("a pipe");
             let mut words = line.split_whitespace().map(|word| word.parse::<u64>());
             let mut next = || words.next().expect("a word").expect("a number");
-            let at = (next(), next());
+            let (address, key) = (next(), next());
             loop {
-                transfer(&side, false, &mut buffer, to, at);
+                transfer(&side, false, &mut buffer, to, address, key);
                 match side.wait(&[]).err {
                     0 => assert!(!buffer.contains(&AGAIN), "memory that was closed"),
                     error => break assert_eq!(error, FI_EACCES),

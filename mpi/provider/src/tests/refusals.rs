@@ -42,7 +42,7 @@ fn refused_transfers_hold_nothing_and_stop_no_other() {
                     (false, LENGTH, key + 1),
                 ] {
                     let mut buffer = vec![9; length];
-                    transfer(from, write, &mut buffer, to, (at[other], key));
+                    transfer(from, write, &mut buffer, to, at[other], key);
                     all.push((other, key == regions[other].1, buffer));
                 }
             }
@@ -56,6 +56,13 @@ fn refused_transfers_hold_nothing_and_stop_no_other() {
                 } else {
                     buffer.iter().all(|&byte| byte == 9)
                 });
+            }
+            // Writes that are allowed move in pieces where the peers do not read.
+            for (from, to, other) in [(&a, to_b, 1), (&b, to_a, 0)] {
+                let mut bytes = pattern(3 + 2 * round + other, LENGTH);
+                transfer(from, true, &mut bytes, to, at[other], regions[other].1);
+                assert_eq!(errors(from, if other == 1 { &b } else { &a }, 1), [0]);
+                assert!(memory[other] == bytes);
             }
             for _ in 0..10 {
                 a.progress();
@@ -79,7 +86,7 @@ fn a_read_that_fails_ends_its_own_transfer() {
     let row = b.insert(&from.to_bytes());
     let mut buffers = [[0; 100]; 3];
     let reads = buffers.each_mut().map(|buffer| {
-        transfer(&b, false, buffer, row, (8, 9));
+        transfer(&b, false, buffer, row, 8, 9);
         link.next().expect("a link").expect("a request").0
     });
     let three = [

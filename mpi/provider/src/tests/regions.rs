@@ -41,8 +41,14 @@ pub(super) fn close(region: *mut FidMr) {
     assert_eq!(unsafe { call!(fid, ops, close) }, 0);
 }
 
-pub(super) fn transfer(side: &Side, write: bool, buffer: &mut [u8], to: u64, at: (u64, u64)) {
-    let (address, key) = at;
+pub(super) fn transfer(
+    side: &Side,
+    write: bool,
+    buffer: &mut [u8],
+    to: u64,
+    address: u64,
+    key: u64,
+) {
     let (start, length, none) = (buffer.as_mut_ptr().cast(), buffer.len(), null_mut());
     // SAFETY: the tests keep the buffer until the completion.
     let got = unsafe {
@@ -122,7 +128,7 @@ fn writes_carry_data_and_lists_are_put_together() {
             }
             assert!(memory[..length] == bytes, "{length} bytes");
             let mut back = vec![0; length];
-            transfer(&a, false, &mut back, to_b, (start, key));
+            transfer(&a, false, &mut back, to_b, start, key);
             assert_eq!(
                 (a.wait(&[&b]).entry.flags, back == bytes),
                 (FI_RMA | FI_READ, true)
@@ -184,7 +190,7 @@ fn what_was_not_registered_for_it_is_refused() {
     let (region, key) = register(&b, &mut memory, FI_REMOTE_READ);
     let mut bytes = vec![1; 20_000];
     let refused = |write, bytes: &mut [u8], address, key| {
-        transfer(&a, write, bytes, to_b, (address, key));
+        transfer(&a, write, bytes, to_b, address, key);
         assert_eq!(a.wait(&[&b]).err, FI_EACCES);
     };
     refused(true, &mut bytes, start, key);
@@ -210,7 +216,7 @@ fn a_key_that_is_used_again_does_not_open_the_old_memory() {
         let access = FI_REMOTE_READ | FI_REMOTE_WRITE;
         let (mut old, mut new, mut local) = (vec![1; LENGTH], vec![2; LENGTH], vec![3; LENGTH]);
         let (region, key) = register_as(&b, &mut old, access, KEY);
-        transfer(&a, write, &mut local, to_b, (old.as_ptr() as u64, key));
+        transfer(&a, write, &mut local, to_b, old.as_ptr() as u64, key);
         let has_begun = |old: &[u8], local: &[u8]| if write { old[0] == 3 } else { local[0] == 1 };
         while !has_begun(&old, &local) {
             b.progress();
@@ -231,7 +237,7 @@ fn a_key_that_is_used_again_does_not_open_the_old_memory() {
             "the new memory was written"
         );
         assert!(!local.contains(&4), "the old memory was read");
-        transfer(&a, false, &mut local, to_b, (new.as_ptr() as u64, key));
+        transfer(&a, false, &mut local, to_b, new.as_ptr() as u64, key);
         assert_eq!(a.wait(&[&b]).err, 0);
         assert!(
             local.iter().all(|&byte| byte == 2),

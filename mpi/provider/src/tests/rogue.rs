@@ -562,7 +562,7 @@ fn an_early_end_is_that_of_one_operation() {
             }
         });
         let reads = buffers.each_mut().map(|buffer| {
-            transfer(&b, false, buffer, row, (8, 9));
+            transfer(&b, false, buffer, row, 8, 9);
             link.next().expect("a link").expect("a request").0
         });
         assert_eq!(pulls.map(|pull| link.put_head(pull)), [Ok(true); 2]);
@@ -646,7 +646,7 @@ fn answers_to_a_read_are_checked() {
         until(&b, |seen| seen.connected == 1);
         let row = b.insert(&from.to_bytes());
         let mut buffer = vec![0; LENGTH];
-        transfer(&b, false, &mut buffer, row, (8, 9));
+        transfer(&b, false, &mut buffer, row, 8, 9);
         let (asked, _) = link.next().expect("a link").expect("a request");
         assert_eq!(asked.body[2], u64::from(read_peers));
         for answer in answers {

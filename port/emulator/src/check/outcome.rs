@@ -78,11 +78,13 @@ pub(super) fn write(text: std::fmt::Arguments<'_>) {
 
 /// A line that reports no error was written.
 pub(super) fn noted() {
+    // ordering: a statistic.
     NOTES.fetch_add(1, Relaxed);
 }
 
 /// The line of an error was written.
 pub(super) fn failed(fault: Fault) {
+    // ordering: a statistic.
     ERRORS[fault as usize].fetch_add(1, Relaxed);
     if OUTCOME.reaction == Reaction::Abort {
         std::process::abort();
@@ -91,6 +93,7 @@ pub(super) fn failed(fault: Fault) {
 
 /// The program exits. Writes the summary, if one is wanted, and sets the exit status.
 pub(crate) fn finish(calls: u64, activations: u64, completions: Option<u64>) {
+    // ordering: statistics; a line that another thread writes meanwhile may be missing.
     let counts = ERRORS.iter().map(|count| count.load(Relaxed));
     let errors: u64 = counts.clone().sum();
     let is_wanted = OUTCOME.reaction != Reaction::None || OUTCOME.log.is_some();
@@ -103,6 +106,7 @@ pub(crate) fn finish(calls: u64, activations: u64, completions: Option<u64>) {
         .collect();
     let colon = if kinds.is_empty() { "" } else { ": " };
     let completions = completions.map_or("unknown".to_owned(), |count| count.to_string());
+    // ordering: as above.
     write(format_args!(
         "summary: calls {calls}, activations {activations}, completions {completions}, \
          other lines {}, errors {errors}{colon}{}",

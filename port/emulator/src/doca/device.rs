@@ -36,11 +36,14 @@ pub(crate) struct Own {
 impl Own {
     /// The unit is a DOCA thread.
     pub(super) fn is_thread(&self) {
+        // ordering: set before the first event, which orders it.
         self.is_thread.store(true, Relaxed);
     }
 
     pub(super) fn is_ranked(&self, rank: u32, count: u32) {
+        // ordering: as above.
         self.rank.store(rank, Relaxed);
+        // ordering: as above.
         self.count.store(count, Relaxed);
     }
 
@@ -109,6 +112,7 @@ extern "C" fn end(how: c_int, caller: Caller) {
 /// Whether something wakes a thread that reschedules.
 fn is_woken(unit: &Unit, caller: Caller) {
     let own = &unit.own.doca;
+    // ordering: a count for a message; the host starts notifications before the thread.
     if own.notified.load(Relaxed) > 0 || unit.state.has_event() {
         return;
     }
@@ -234,6 +238,7 @@ extern "C" fn wait(handle: u64, above: u64, mask: u64, caller: Caller) {
 
 extern "C" fn external(key: u32, address: u64, caller: Caller) -> u64 {
     let Some(unit) = current() else { return 0 };
+    // ordering: set before a thread of the process runs, whose first event orders it.
     let window = unit.process.doca.window.load(Relaxed);
     let domain = machine().nic().keys.domain(key);
     if domain.is_some_and(|pd| pd != unit.process.pd) {
@@ -281,6 +286,7 @@ extern "C" fn flush(index: u32, number: u32, caller: Caller) {
     own.unflushed
         .borrow_mut()
         .retain(|(other, _)| *other != number);
+    // ordering: for a message; set before a thread uses the extended context.
     if unit.process.doca.is_extended.load(Relaxed) && !own.has_device_of(unit, number) {
         let text = format_args!(
             "send queue {number:#x} is not of the current device: doca_dpa_dev_device_set comes \
@@ -318,17 +324,20 @@ extern "C" fn wrong(what: c_int, value: u64, caller: Caller) {
 
 #[unsafe(no_mangle)]
 extern "C" fn dpa_emulator_doca_rank() -> u32 {
+    // ordering: set before the first event, which orders it.
     current().map_or(0, |unit| unit.own.doca.rank.load(Relaxed))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn dpa_emulator_doca_count() -> u32 {
+    // ordering: as above.
     current().map_or(1, |unit| unit.own.doca.count.load(Relaxed).max(1))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn dpa_emulator_doca_log(level: u32, text: *const u8, bytes: u64) {
     let Some(unit) = current() else { return };
+    // ordering: as for the window (`external`).
     if level <= unit.process.doca.level.load(Relaxed) {
         // SAFETY: the header passes its own buffer, with that many bytes.
         let text = unsafe { std::slice::from_raw_parts(text, bytes as usize) };

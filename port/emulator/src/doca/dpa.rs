@@ -217,8 +217,10 @@ calls! {
             None => Error::BadState.because("no program: doca_dpa_set_app comes first"),
         })?;
         let made = crate::process::create(app, pd, false)?;
+        // ordering: no thread of the process runs yet, and the first event of each orders it.
         made.doca.level.store(level, Relaxed);
         let window = machine().objects().windows.insert(|_| (made.id, pd));
+        // ordering: as above.
         made.doca.window.store(window.unwrap_or(0), Relaxed);
         with(dpa, |dpa: &mut Dpa| {
             dpa.window = window.unwrap_or(0);
@@ -247,6 +249,7 @@ calls! {
             return Error::InvalidValue.because("an extended context cannot be extended");
         }
         let pd = with(device, |device: &mut Device| Ok(device.pd))?;
+        // ordering: as in `flush`.
         process.doca.is_extended.store(true, Relaxed);
         let (base, app, process) = (Some(base), None, Some(process));
         make(extended, Dpa { device, pd, base, app, level: 50, process, window: 0 }).map(|_| ())

@@ -208,6 +208,7 @@ calls! {
     }
 
     fn doca_log_level_set_global_lower_limit(level: u32) {
+        // ordering: a setting of its own.
         LEVEL.store(level, Relaxed);
         Ok(())
     }
@@ -216,6 +217,7 @@ calls! {
 
     /// Behind the header's macros: one line of the program's own log.
     fn dpa_emulator_host_log(level: u32, source: *const c_char, text: *const c_char) {
+        // ordering: a setting of its own.
         if level > LEVEL.load(Relaxed) {
             return Ok(());
         }

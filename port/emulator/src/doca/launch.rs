@@ -105,7 +105,7 @@ impl Seat {
         };
         let own = self.unit.get().and_then(Weak::upgrade);
         lock(&unit.process.doca.free).extend(own);
-        // ordering: who is last has seen what the others did, and its event tells of it.
+        // ordering: one release, one acquire: the last thread sees what all others have written.
         if running.left.fetch_sub(1, Ordering::AcqRel) == 1
             && let Some((word, change)) = &running.launch.end
         {

@@ -131,6 +131,7 @@ calls! {
         let unit = crate::thread::spawn(&process, function, UnitKind::Handler, local)?;
         unit.own.doca.is_thread();
         with(thread, |thread: &mut Thread| {
+            // ordering: the first event orders it.
             unit.argument.store(thread.argument, Ordering::Release);
             thread.unit = Some(unit);
             Ok(())
@@ -369,6 +370,7 @@ calls! {
     fn doca_dpa_notification_completion_start(notification: Handle) {
         let thread = setup(notification, |at: &mut Notification| Ok(at.thread))?;
         let unit = unit(thread)?;
+        // ordering: a count for a message.
         unit.own.doca.notified.fetch_add(1, Ordering::Relaxed);
         with(notification, |notification: &mut Notification| {
             notification.unit = Some(unit);
@@ -382,6 +384,7 @@ calls! {
             at.unit = None;
             Ok(unit)
         })?;
+        // ordering: as above.
         unit.own.doca.notified.fetch_sub(1, Ordering::Relaxed);
         Ok(())
     }
@@ -389,6 +392,7 @@ calls! {
     fn doca_dpa_notification_completion_destroy(notification: Handle) {
         let gone = take(notification, |_: &mut Notification| Ok(()))?;
         if let Some(unit) = gone.unit {
+            // ordering: as above.
             unit.own.doca.notified.fetch_sub(1, Ordering::Relaxed);
         }
         Ok(())

@@ -27,7 +27,7 @@ const EMPTY_COMPLETIONS: u64 = 1;
 
 impl App {
     pub(crate) fn lacks_empty_completions(&self) -> bool {
-        // ordering: written by a constructor, before `main`.
+        // ordering: set by the constructors, before `main`.
         self.attributes.load(Ordering::Relaxed) & EMPTY_COMPLETIONS == 0
     }
 }

@@ -202,13 +202,14 @@ impl Heap {
     /// Reads of this block are faults until somebody writes it.
     pub(crate) fn expect_writes(&self, block: u64) {
         lock(&self.blocks).unwritten.insert(block);
-        // ordering: who takes the block's address from the host knows that it is watched.
+        // ordering: a thread that races with the host may miss the block once; the blocks have a
+        // lock.
         self.has_unwritten.store(true, Ordering::Release);
     }
 
     /// A part of a block is written. Answers whether it is the first.
     pub(crate) fn is_written(&self, address: u64) -> bool {
-        // ordering: as in `expect_writes`; the set itself is behind a lock.
+        // ordering: as above.
         if !self.has_unwritten.load(Ordering::Acquire) {
             return false;
         }
@@ -216,7 +217,7 @@ impl Heap {
         let block = block_at(&blocks.used, address);
         let was_first = block.is_some_and(|block| blocks.unwritten.remove(&block.start));
         let is_left = !blocks.unwritten.is_empty();
-        // ordering: as above.
+        // ordering: as above, and with the lock, so that it hides no block.
         self.has_unwritten.store(is_left, Ordering::Release);
         was_first
     }

@@ -72,12 +72,13 @@ calls! {
         if unit.process.state() != ended::NOT {
             return Err(Refusal::fatal("the process has ended"));
         }
+        if !unit.state.is_new() {
+            return Err("the handler runs already".into());
+        }
         // ordering: as above.
         unit.argument.store(argument, Ordering::Release);
         crate::check::race::runs(&unit);
-        if !unit.state.begin() {
-            return Err("the handler runs already".into());
-        }
+        unit.state.begin();
         machine().nic().runs();
         Ok(())
     }

@@ -153,6 +153,7 @@ impl Scheduler {
     /// Activations of handlers, and calls, so far.
     pub(crate) fn begun(&self) -> [u64; 2] {
         let all = self.workers.get().map_or(&[][..], Vec::as_slice);
+        // ordering: statistics.
         [0, 1].map(|at| {
             all.iter()
                 .map(|worker| worker.begun[at].load(Ordering::Relaxed))

@@ -92,6 +92,7 @@ pub(crate) fn new_pd(context: *mut c_void) -> Result<*mut c_void, Refusal> {
 pub(crate) fn free_pd(pd: usize) {
     let pd = pd as *mut Pd;
     // SAFETY: the caller's own domain.
+    // ordering: as in `ibv_dealloc_pd`.
     if unsafe { (*pd).regions.load(Relaxed) } == 0 {
         // SAFETY: as above, and nothing refers to it.
         drop(unsafe { Box::from_raw(pd) });

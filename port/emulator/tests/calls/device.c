@@ -53,35 +53,11 @@ CALL(steps, uint64_t at)
 }
 
 CALL(load, uint64_t address) { return *(volatile uint64_t *)address; }
-CALL(copy, uint64_t to, uint64_t from, uint64_t bytes)
-{
-	return (uint64_t)memcpy((void *)to, (void *)from, bytes);
-}
 CALL(length, uint64_t text) { return strlen((const char *)text); }
-CALL(divide, uint64_t number, uint64_t by) { return (uint32_t)number / (uint32_t)by; }
-CALL(trap, uint64_t unused) { __builtin_trap(); return unused; }
 
 CALL(task, uint64_t number)
 {
 	return flexio_dev_msg(0, FLEXIO_MSG_DEV_ERROR, "task %lu\n", number);
-}
-
-/* Handlers that are under way, most of them, the last one that ended, and how many have. */
-static uint64_t inside, most, last, overtaken, over;
-
-__dpa_global__ void turns(uint64_t number)
-{
-	uint64_t now = __atomic_add_fetch(&inside, 1, __ATOMIC_RELAXED);
-
-	if (now > __atomic_load_n(&most, __ATOMIC_RELAXED))
-		__atomic_store_n(&most, now, __ATOMIC_RELAXED);
-	for (int at = 0; at < 9; at++)
-		__dpa_thread_memory_writeback();
-	__atomic_sub_fetch(&inside, 1, __ATOMIC_RELAXED);
-	if (number < __atomic_exchange_n(&last, number, __ATOMIC_RELAXED))
-		__atomic_store_n(&overtaken, 1, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&over, 1, __ATOMIC_RELAXED);
-	flexio_dev_thread_reschedule();
 }
 
 CALL(wake, uint64_t first, uint64_t count)
@@ -90,19 +66,6 @@ CALL(wake, uint64_t first, uint64_t count)
 		flexio_dev_event_handler_activate(first++);
 	return 0;
 }
-
-/* Whether the last call of this function ran on this host thread. */
-CALL(stays, uint64_t unused)
-{
-	extern uint64_t pthread_self(void);
-	static uint64_t before;
-	uint64_t now = pthread_self(), same = now == before;
-
-	before = now;
-	return unused | same;
-}
-
-CALL(together, uint64_t unused) { return unused | over << 8 | (most > 1) << 4 | overtaken; }
 
 CALL(say, uint64_t stream, uint64_t level, uint64_t number)
 {
@@ -141,38 +104,4 @@ __dpa_global__ void handle(uint64_t argument)
 	dpa_emulator_end(how);
 	handler->ended++;
 	flexio_dev_thread_reschedule();
-}
-
-/* Waits for memory, unseen by the emulator. */
-__attribute__((no_sanitize("thread"))) __dpa_global__ void spins(uint64_t argument)
-{
-	volatile uint64_t *words = (volatile uint64_t *)argument;
-
-	while (!words[0])
-		;
-	words[1] = words[0] + 1;
-	flexio_dev_thread_reschedule();
-}
-
-/* A line more than the first level of a card's cache holds, then the two oldest, of which the second
-   counts activations. The copy reads the newest line of the first pass and a new one, and writes a
-   line that is there. */
-__dpa_global__ void reads(uint64_t argument)
-{
-	volatile uint64_t *words = (volatile uint64_t *)argument;
-
-	for (int line = 0; line < 17; line++)
-		(void)words[8 * line];
-	(void)words[0];
-	words[8 * 1 + 1]++;
-	memcpy((void *)argument, (void *)(argument + 17 * 64 - 1), 2);
-	flexio_dev_thread_reschedule();
-}
-
-CALL(cycles, uint64_t argument)
-{
-	uint64_t before = __dpa_thread_cycles();
-
-	(void)*(volatile uint64_t *)argument;
-	return __dpa_thread_cycles() - before;
 }

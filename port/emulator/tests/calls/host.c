@@ -204,7 +204,6 @@ int main(void)
 	char copy[512], *rest, *words[32];
 
 	setvbuf(stdout, NULL, _IONBF, 0);
-	setvbuf(stdin, NULL, _IONBF, 0); /* for a script that begins a program anew */
 	dup2(1, 2);
 	/* Versions differ in their arguments. */
 	(void)sizeof(flexio_uar_create(NULL, NULL, NULL) + flexio_uar_create(NULL, NULL));

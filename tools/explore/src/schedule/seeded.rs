@@ -2,8 +2,8 @@
 
 use super::{Point, Policy};
 
-/// Runs a random worker at every point. The first seed plus i alone determines execution i; the seed
-/// after the last number is 0.
+/// Runs a random worker at every point. The first seed plus i alone determines execution i; the
+/// seed after the last number is 0.
 #[derive(Debug)]
 pub(crate) struct Seeded {
     next: u64,

@@ -3,29 +3,7 @@ use std::fmt::Write;
 use expect_test::expect_file;
 
 use super::*;
-use dpamatch_traces::with_op;
-
-/// The program of a rank with these calls, one a line; `trace/interpret/tests.txt` says how they
-/// are written.
-pub(crate) fn collected(rank: u32, calls: &str) -> Program {
-    let sizes = DatatypeSizes::default();
-    let mut collector = Collector::new(rank, &sizes);
-    for (sequence, call) in (0..).zip(calls.lines()) {
-        with_op(call, |function, op| {
-            let (cpu, wall, op) = (None, None, op.expect("a good call"));
-            collector.call(&Call {
-                sequence,
-                offset: 0,
-                function,
-                thread: None,
-                cpu,
-                wall,
-                op,
-            });
-        });
-    }
-    collector.finish()
-}
+use crate::analyze::of_text::collected;
 
 /// What a rank's calls come to, for the sections of `calls.txt`.
 #[test]

@@ -1,26 +1,5 @@
-use std::collections::BTreeMap;
-
 use super::*;
-use crate::analyze::collect::tests::collected;
-
-/// The programs of a section's calls, and its other lines.
-pub(crate) fn programs<'a>(
-    lines: impl Iterator<Item = &'a str>,
-) -> (Vec<Program>, Vec<Vec<&'a str>>) {
-    let (mut calls, mut claims) = (BTreeMap::<u32, String>::new(), Vec::new());
-    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        match line.split_once(" MPI_") {
-            Some((ranks, call)) => {
-                for rank in ranks.split(',').map(number) {
-                    *calls.entry(rank).or_default() += &format!("MPI_{call}\n");
-                }
-            }
-            None => claims.push(line.split(' ').collect()),
-        }
-    }
-    let program = |(rank, calls): (u32, String)| collected(rank, &calls);
-    (calls.into_iter().map(program).collect(), claims)
-}
+use crate::analyze::programs_of_text as programs;
 
 fn number(word: &str) -> u32 {
     word.parse().expect("a number")

@@ -55,10 +55,10 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
         return Err(BadInput("--sizes: a recorded sequence is sent eagerly".to_owned()).into());
     }
     let mut entries = vec![engines::one("optimistic")?];
-    let is_wire = |name: &&String| WIRES.contains(&name.as_str());
-    let (wires, baselines): (Vec<_>, Vec<_>) = args.baseline.iter().partition(is_wire);
-    let is_peer = |name: &&String| *name != "none";
-    let wires: Vec<String> = wires.into_iter().filter(is_peer).cloned().collect();
+    let is_wire = |name: &&str| WIRES.contains(name);
+    let (wires, baselines): (Vec<_>, Vec<_>) = args.baseline().into_iter().partition(is_wire);
+    let named = wires.into_iter().filter(|name| *name != "none");
+    let wires: Vec<String> = named.map(str::to_owned).collect();
     entries.extend(
         baselines
             .into_iter()

@@ -1,12 +1,8 @@
-mod ablation;
-mod accuracy;
 mod domains;
 mod handlers;
 mod rates;
-mod recorded;
-mod sensitivity;
+pub mod recorded;
 mod stream;
-mod what_if;
 
 use std::fs;
 use std::io::Write;
@@ -30,7 +26,7 @@ use dpamatch_tools::table::Table;
 /// Predict message rates on a DPA, in virtual time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../help/predict.txt").trim_end(), args_conflicts_with_subcommands = false)]
-pub(super) struct Args {
+pub struct Args {
     #[command(subcommand)]
     study: Option<Study>,
     #[command(flatten)]
@@ -41,20 +37,12 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Study {
-    /// What each optimisation contributes, alone, in pairs and missing
-    Ablation(ablation::AblationArgs),
-    /// Compare with the paper's measured Figure 8
-    Accuracy,
     /// Recorded programs with the paper's rule and with conflict domains
     Domains(domains::DomainsArgs),
     /// One run in detail: a row per handler, its time by phase, a trace for Perfetto
     Handlers(handlers::HandlersArgs),
-    /// Halve and double each number of the profile: its effect on the accuracy
-    Sensitivity(sensitivity::SensitivityArgs),
     /// A stream of events from a file
     Stream(stream::StreamArgs),
-    /// Unmeasured assumptions about the card, one by one, and the range of the predictions
-    WhatIf(what_if::WhatIfArgs),
     /// Print the profile, with all overrides of --set
     Profile,
 }
@@ -62,7 +50,7 @@ enum Study {
 /// Arguments of all subcommands.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Card, NIC and report")]
-pub(super) struct Common {
+pub struct Common {
     /// Card: a built-in profile (bluefield3, bluefield3-instructions, generic) or a TOML file
     #[arg(
         long,
@@ -105,7 +93,7 @@ pub(super) struct Common {
     hashes: String,
     /// Seed of the mixed scenarios
     #[arg(long, global = true, value_name = "S", default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
     /// Form of the results
     #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
@@ -116,12 +104,12 @@ pub(super) struct Common {
     wide: Wide,
     /// Also write tables (CSV) and figures (SVG) into this folder
     #[arg(long, global = true, value_name = "DIR")]
-    out: Option<PathBuf>,
+    pub out: Option<PathBuf>,
 }
 
 /// The source of default options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(super) enum Like {
+pub enum Like {
     /// The emulated NIC, as the other commands build it
     Nic,
     /// The paper's prototype
@@ -130,9 +118,9 @@ pub(super) enum Like {
 
 /// A workload, as named on the command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Workload {
-    name: String,
-    offer: Offer,
+pub struct Workload {
+    pub name: String,
+    pub offer: Offer,
     /// The paper's rule of the fast path, which overrides `--fast-path`.
     paper: Option<PaperWorkload>,
     /// Whether posts take time of an EU.
@@ -144,7 +132,7 @@ const EAGER_MAX: usize = 4096;
 
 impl Workload {
     /// Parses `nc`, `wc-fp`, `wc-sp` or `mixed:<percent>`.
-    fn parse(name: &str, seed: u64, bytes: u32) -> Result<Self, BadInput> {
+    pub fn parse(name: &str, seed: u64, bytes: u32) -> Result<Self, BadInput> {
         let name = name.to_ascii_lowercase();
         let paper = PaperWorkload::named(&name.to_ascii_uppercase());
         let pattern = match paper {
@@ -171,7 +159,7 @@ impl Workload {
     }
 
     /// The set-up for this workload, with this number of handlers and these defaults.
-    fn setup(&self, common: &Common, like: Like, handlers: usize) -> anyhow::Result<Setup> {
+    pub fn setup(&self, common: &Common, like: Like, handlers: usize) -> anyhow::Result<Setup> {
         let setup = common.setup_like(like, handlers)?;
         let (receives, eager_limit) = match self.offer {
             Offer::Pattern { bytes, .. } if bytes as usize > EAGER_MAX => {
@@ -199,7 +187,7 @@ impl Workload {
 
 /// `N` or `N-M`: numbers of handlers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Counts {
+pub struct Counts {
     first: usize,
     last: usize,
 }
@@ -222,14 +210,14 @@ impl FromStr for Counts {
     }
 }
 
-fn numbers(handlers: &[Counts]) -> impl Iterator<Item = usize> {
+pub fn numbers(handlers: &[Counts]) -> impl Iterator<Item = usize> {
     handlers
         .iter()
         .flat_map(|counts| counts.first..=counts.last)
 }
 
 impl Common {
-    fn profile(&self) -> anyhow::Result<(String, Profile)> {
+    pub fn profile(&self) -> anyhow::Result<(String, Profile)> {
         let text = profile_text(&self.profile)?;
         let profile = Profile::read(&text, &self.overrides)
             .map_err(|error| BadInput(format!("{}: {error}", self.profile)))?;
@@ -237,13 +225,13 @@ impl Common {
     }
 
     /// A set-up with these defaults unless `--like` names others.
-    fn setup_like(&self, like: Like, handlers: usize) -> anyhow::Result<Setup> {
+    pub fn setup_like(&self, like: Like, handlers: usize) -> anyhow::Result<Setup> {
         let (_, setup) = self.text_and_setup(like)?;
         Ok(Setup { handlers, ..setup })
     }
 
     /// What the set-ups of these workloads have in common, for a table's title.
-    fn common_setup(&self, like: Like, workloads: &[Workload]) -> anyhow::Result<Setup> {
+    pub fn common_setup(&self, like: Like, workloads: &[Workload]) -> anyhow::Result<Setup> {
         let setup = self.setup_like(like, 1)?;
         let first = workloads
             .first()
@@ -255,12 +243,12 @@ impl Common {
         })
     }
 
-    pub(super) fn overrides(&self) -> &[String] {
+    pub fn overrides(&self) -> &[String] {
         &self.overrides
     }
 
     /// The profile's text without overrides, and a set-up with one handler.
-    pub(super) fn text_and_setup(&self, like: Like) -> anyhow::Result<(String, Setup)> {
+    pub fn text_and_setup(&self, like: Like) -> anyhow::Result<(String, Setup)> {
         let (text, profile) = self.profile()?;
         let prototype = Setup::new(profile.clone(), 1);
         let defaults = match self.like.unwrap_or(like) {
@@ -280,7 +268,7 @@ impl Common {
     }
 
     /// Writes the tables to standard output, and into the folder if requested.
-    pub(super) fn show(&self, tables: &[Table]) -> anyhow::Result<()> {
+    pub fn show(&self, tables: &[Table]) -> anyhow::Result<()> {
         // From here on it ends when all is written.
         let early = Early::catch()?;
         if let Some(folder) = &self.out {
@@ -301,13 +289,13 @@ impl Common {
     }
 }
 
-pub(super) fn profile_text(name: &str) -> anyhow::Result<String> {
+pub fn profile_text(name: &str) -> anyhow::Result<String> {
     let text = |name| Some((name, Profile::text(name).ok()?));
     built_in_or_file(name, Profile::NAMES.iter().copied().filter_map(text))
 }
 
 /// A short description of the card and the options.
-fn options(setup: &Setup) -> String {
+pub fn options(setup: &Setup) -> String {
     let Setup {
         profile,
         fast_path,
@@ -330,28 +318,24 @@ fn options(setup: &Setup) -> String {
     )
 }
 
-fn make(folder: &Path) -> anyhow::Result<()> {
+pub fn make(folder: &Path) -> anyhow::Result<()> {
     Early::catch()?;
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
-fn wrong(error: SimulateError) -> anyhow::Error {
+pub fn wrong(error: SimulateError) -> anyhow::Error {
     BadInput(error.to_string()).into()
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.study.is_some() && args.rates.recorded.is_given() {
         return Err(BadInput("--trace goes behind the name of the subcommand".to_owned()).into());
     }
     match &args.study {
         None => rates::run(&args.rates, &args.common),
-        Some(Study::Ablation(ablation)) => ablation::run(ablation, &args.common),
-        Some(Study::Accuracy) => accuracy::run(&args.common),
-        Some(Study::Sensitivity(sensitivity)) => sensitivity::run(sensitivity, &args.common),
         Some(Study::Domains(domains)) => domains::run(domains, &args.common),
         Some(Study::Handlers(handlers)) => handlers::run(handlers, &args.common),
         Some(Study::Stream(stream)) => stream::run(stream, &args.common),
-        Some(Study::WhatIf(what_if)) => what_if::run(what_if, &args.common),
         Some(Study::Profile) => {
             let (text, _) = args.common.profile()?;
             let mut out = output::stdout();

@@ -24,7 +24,7 @@ use super::{Common, Workload};
     next_help_heading = "A recorded program in place of scenarios",
     mut_arg("collectives", |it| it.requires("trace"))
 )]
-pub(super) struct RecordedArgs {
+pub struct RecordedArgs {
     /// A trace of MPI calls: folder, archive or file; or a folder with order logs
     #[arg(long, value_name = "TRACE")]
     trace: Option<PathBuf>,
@@ -48,7 +48,7 @@ pub(super) struct RecordedArgs {
 
 /// The cost of a sequence besides its messages.
 #[derive(Clone, Copy, Debug, clap::Args)]
-pub(super) struct PostArgs {
+pub struct PostArgs {
     /// Posts, probes and cancels of a recording take no time
     #[arg(long)]
     free_posts: bool,
@@ -66,7 +66,7 @@ enum Times {
 const COMMUNICATORS_MAX: u32 = 256;
 
 impl PostArgs {
-    pub(super) fn workload(self, name: String, sequence: Sequence) -> Result<Workload, BadInput> {
+    pub fn workload(self, name: String, sequence: Sequence) -> Result<Workload, BadInput> {
         if sequence.comms() > COMMUNICATORS_MAX {
             return Err(BadInput(format!(
                 "{name}: more than {COMMUNICATORS_MAX} communicators"
@@ -86,12 +86,12 @@ impl PostArgs {
 }
 
 impl RecordedArgs {
-    pub(super) fn is_given(&self) -> bool {
+    pub fn is_given(&self) -> bool {
         self.trace.is_some()
     }
 
     /// Loads the sequence of `--rank` or of the rank with the most messages, if a trace is given.
-    pub(super) fn load(&self, common: &Common) -> anyhow::Result<Option<Workload>> {
+    pub fn load(&self, common: &Common) -> anyhow::Result<Option<Workload>> {
         let Some(path) = &self.trace else {
             return Ok(None);
         };
@@ -154,7 +154,7 @@ impl RecordedArgs {
 }
 
 /// The sequences of all ranks to which messages come, by name of the trace.
-pub(super) fn all_ranks(
+pub fn all_ranks(
     path: &Path,
     posts: PostArgs,
     common: &Common,
@@ -179,7 +179,7 @@ pub(super) fn all_ranks(
     Ok((name_of(path), args.sequences(path, common, some)?))
 }
 
-pub(super) fn describe(sequence: &Sequence) -> String {
+pub fn describe(sequence: &Sequence) -> String {
     let mut counts = [0_u64; 4];
     for operation in sequence.operations() {
         counts[match operation {

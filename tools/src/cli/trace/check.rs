@@ -111,8 +111,8 @@ fn text(
     Ok(())
 }
 
-/// Calls that the footer names and the file lacks, and what the reader did not read. `None`: neither
-/// a footer nor the reader tells.
+/// Calls that the footer names and the file lacks, and what the reader did not read. `None`:
+/// neither a footer nor the reader tells.
 fn left_out(result: &Result<Tally, TraceError>) -> Option<u64> {
     let tally = result.as_ref().ok()?;
     let footer = tally.info.footer.as_ref();

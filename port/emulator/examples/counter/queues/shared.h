@@ -5,7 +5,9 @@
 #define LOG_DEPTH 6
 #endif
 #define DEPTH (1u << LOG_DEPTH)
+#ifndef BUFFER
 #define BUFFER 2048
+#endif
 
 /* A completion queue. */
 struct queue {

@@ -456,6 +456,7 @@ pub(super) fn access(unit: &Unit, access: Access) {
             .get()
             .with(how == How::Atomic, writes)
             .of(first, bytes);
+        // ordering: as in `release`.
         let knows_host = race.host_knew.get() == HOST_KNOWS.load(Ordering::Acquire);
         if mark.slot() != HOST && shadow.note_alone(address, mark, place, knows_host) {
             if writes {

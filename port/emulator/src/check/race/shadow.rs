@@ -42,7 +42,8 @@ impl Mark {
 
     /// The mark of such an access. This one is of a read without bytes.
     pub(super) fn with(self, is_atomic: bool, writes: bool) -> Self {
-        Self(self.0 | (u64::from(is_atomic) * ATOMIC) | (u64::from(writes) * WRITES))
+        let how = if is_atomic { ATOMIC } else { 0 } | if writes { WRITES } else { 0 };
+        Self(self.0 | how)
     }
 
     /// The mark of these bytes of a word, one or more. This one has none.

@@ -11,7 +11,8 @@
                                                                   \
 		name##_body(shared);                              \
 		__atomic_fetch_add(&shared->done, 1, __ATOMIC_RELEASE); \
-		flexio_dev_thread_reschedule();                   \
+		/* It takes no completions, so it must not sleep. */ \
+		flexio_dev_thread_finish();                       \
 	}                                                         \
 	static void name##_body(struct shared *shared)
 #define IS_VOLATILE(word) (*(volatile __typeof__(word) *)&(word))

@@ -1,0 +1,136 @@
+use std::path::Path;
+
+use dpamatch_papers::cost::contention::{Torus, contention_s, line_test};
+use dpamatch_papers::cost::queue::bound_s;
+use dpamatch_papers::cost::transfer::node_aware_s;
+use dpamatch_papers::cost::{Place, Profile};
+use dpamatch_tools::counted;
+use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
+
+use super::{folder, us};
+use dpamatch_tools::table::{Cell, Table};
+
+/// The model's curves: moving over the size of a message, and all three terms over the number of
+/// messages.
+#[derive(Debug, clap::Args)]
+#[command(after_help = include_str!("../help/cost-curves.txt").trim_end())]
+pub(super) struct Args {
+    /// Numbers of messages of each process
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1,10,100,1000,10000",
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    messages: Vec<u64>,
+    /// Bytes of each process, all its messages together
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    bytes: u64,
+    /// Sending processes per node
+    #[arg(long, value_name = "P,..", value_delimiter = ',', default_value = "1,4,16",
+          value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    senders: Vec<u32>,
+}
+
+/// Lengths of messages, as powers of two.
+const POWERS: std::ops::RangeInclusive<u32> = 3..=20;
+/// Routers of the published contention test.
+const ROUTERS: u32 = 4;
+
+pub(super) fn run(
+    args: &Args,
+    profile: &Profile,
+    out: Option<&Path>,
+) -> anyhow::Result<Vec<Table>> {
+    let mut moving = Table::open(
+        "moving",
+        format!("One message of each sender, {}.", profile.name),
+    )
+    .keyed(2);
+    let mut figure = Figure::new(format!("Model of {}", profile.name));
+    let most = profile.layout.processes_per_node;
+    let mut counts: Vec<_> = args.senders.iter().map(|&it| it.min(most)).collect();
+    counts.dedup();
+    for senders in counts {
+        let (x, y) = (
+            Axis::powers("bytes of a message"),
+            Axis::log("microseconds"),
+        );
+        let mut panel = Lines::new(format!("{} a node", counted(senders, "sender")), x, y);
+        let at = |place, bytes| us(node_aware_s(profile, place, bytes, senders));
+        let sizes = || POWERS.map(|power| 1_u64 << power);
+        for bytes in sizes() {
+            let places = Place::ALL.map(|place| (format!("{}_us", place.name()), at(place, bytes)));
+            let places = places.into_iter().map(|(name, it)| (name, Cell::Real(it)));
+            let keys = [
+                ("senders_per_node", senders.into()),
+                ("bytes", bytes.into()),
+            ];
+            moving.row(
+                keys.map(|(name, it)| (name.to_owned(), it))
+                    .into_iter()
+                    .chain(places),
+            );
+        }
+        for place in Place::ALL {
+            let points = sizes().map(|bytes| (bytes as f64, at(place, bytes)));
+            panel = panel.with(Series::line(place.name(), points));
+        }
+        figure = figure.with(panel);
+    }
+    let title = format!(
+        "n messages of each of {} a node, {} of each in all, on a line of \
+         {ROUTERS} routers; searching is gamma n^2, and the total is the sum.",
+        counted(most, "process"),
+        counted(args.bytes, "byte")
+    );
+    let mut terms = Table::open("terms", title);
+    let load = line_test(ROUTERS, most, args.bytes, &profile.layout);
+    let torus = Torus::line(ROUTERS, &profile.layout);
+    let load = torus
+        .loads(&profile.layout, &load)
+        .into_values()
+        .max()
+        .unwrap_or(0);
+    let contention = contention_s(profile.contention.delta_s_per_byte, load as f64);
+    let mut lines: [(&str, Vec<(f64, f64)>); 4] =
+        ["moving_us", "searching_us", "contention_us", "total_us"].map(|name| (name, Vec::new()));
+    for &n in &args.messages {
+        let bytes = args.bytes.div_ceil(n);
+        let moving = n as f64 * node_aware_s(profile, Place::Network, bytes, most);
+        let searching = bound_s(profile.queue.gamma_s, n);
+        let values = [
+            moving,
+            searching,
+            contention,
+            moving + searching + contention,
+        ]
+        .map(us);
+        let names = lines.each_ref().map(|(name, _)| *name);
+        let cells = names.into_iter().zip(values.map(Cell::Real));
+        terms.row(
+            [("messages", n.into()), ("bytes", bytes.into())]
+                .into_iter()
+                .chain(cells),
+        );
+        lines
+            .iter_mut()
+            .zip(values)
+            .for_each(|((_, line), it)| line.push((n as f64, it)));
+    }
+    let axes = (
+        Axis::log("messages of a process"),
+        Axis::log("microseconds"),
+    );
+    let panel = Lines::new(
+        format!("{} in n messages", counted(args.bytes, "byte")),
+        axes.0,
+        axes.1,
+    );
+    let series = lines
+        .into_iter()
+        .map(|(name, line)| Series::line(name.trim_end_matches("_us"), line));
+    figure = figure.with(series.fold(panel, Lines::with));
+    figure.columns = 2;
+    if let Some(path) = out {
+        folder(path)?;
+        figure.write(path, "curves")?;
+    }
+    Ok(vec![moving, terms])
+}

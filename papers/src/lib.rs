@@ -1,0 +1,15 @@
+//! The experiments of five papers on MPI message matching, repeated with dpamatch: the library
+//! behind the command `dpamatch-papers`.
+//!
+//! - [`compare`]: matching engines on the papers' experiments.
+//! - [`cost`]: the cost of an application's communication, and matching's share.
+//! - [`channels`]: several channels of messages, and policies for polling them.
+#![forbid(unsafe_code)]
+#![allow(
+    missing_docs,
+    reason = "internal: names speak, docs add what names cannot"
+)]
+
+pub mod channels;
+pub mod compare;
+pub mod cost;

@@ -1,0 +1,3 @@
+/* Host part: the example `counter` with buffers for the longest frames. */
+#include "common.h"
+#include "../../examples/counter/host.c"
