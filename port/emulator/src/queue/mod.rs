@@ -185,6 +185,10 @@ impl Nic {
                 );
                 device(by, Fault::TakesNone, text);
             }
+            // What the arming thread did before, the woken one knows.
+            if let Some((by, unit)) = by.zip(cq.unit.as_ref()) {
+                crate::check::race::wakes(by, unit);
+            }
             cq.wake();
         }
         let receive = receiver.and_then(|number| self.wqs.get(number)?.receive.as_ref());
