@@ -162,6 +162,17 @@ pub(crate) struct Candidate {
     pub(crate) label: Label,
 }
 
+/// The head of a chain, from a message's point of view.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Oldest {
+    /// The head is live and fits.
+    Fits { bin: BinId, receive: ReceiveId },
+    /// The chain is empty.
+    None,
+    /// The head does not fit; the rest of the chain is not searched yet.
+    Other,
+}
+
 /// The indexes of one communicator, inside a block or at the boundary.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Indexes<'a> {
@@ -223,6 +234,26 @@ impl Indexes<'_> {
                 Some(found)
             }
             Err(next) => self.walk_on::<CLASS>((head, next), key, skip_below, walked),
+        }
+    }
+
+    /// The head of the chain that [`search_class`](Self::search_class) walks, where most searches
+    /// end. The caller counts the visit and reports the step.
+    #[inline(always)]
+    pub(crate) fn oldest<const CLASS: usize>(&self, key: &Key) -> Oldest {
+        let class = WildcardClass::ALL[CLASS];
+        let bin = self.view.bin(class, key.hashes.of_class(class));
+        // SAFETY: receives of this class are posted, so the communicator has tables.
+        let receive = unsafe { unchecked(self.bins, bin) }.head();
+        if receive == ReceiveId::NIL {
+            return Oldest::None;
+        }
+        // SAFETY: the receive stands in a chain.
+        let descriptor = unsafe { unchecked(self.bookings.receives, receive) };
+        if live::<CLASS>(descriptor, key) {
+            Oldest::Fits { bin, receive }
+        } else {
+            Oldest::Other
         }
     }
 

@@ -3,8 +3,10 @@
 //! effect immediately, between two blocks.
 //!
 //! Tables, labels and counters are those of the queues' way, so both ways mix in any order. A
-//! message is a block of one: its handler searches and takes. Receives have a number of the caller
-//! instead of a buffer.
+//! message is a block of one: its handler searches and takes. Where no receive has wildcards, it
+//! looks at the head of its chain first. A search and an unlinking as in a block would take 578
+//! instead of 487 instructions a message under MPICH. Receives have a number of the caller instead
+//! of a buffer.
 //!
 //! **Order.** Everything that was issued through the queues comes first: the caller calls
 //! [`Leader::round`] until [`HostPort::is_settled`](crate::HostPort::is_settled), and polls the
@@ -12,15 +14,19 @@
 
 use super::Boundary;
 use super::commands::{find_stored, unlink_stored};
-use crate::communicator::Home;
+use super::post_row::{Tables, enter};
+use crate::communicator::{Communicator, Home};
+use crate::free_list::FreeList;
 use crate::hash::Hashes;
 use crate::host_address::HostAddress;
-use crate::index::{Candidate, CommView, Key};
-use crate::matching::unlink_found;
+use crate::index::{CommView, Indexes, Key, Oldest};
 use crate::message::{Entry, Post, Protocol, Target};
-use crate::number::unchecked;
+use crate::number::{ReceiveId, unchecked};
 use crate::shared::Shared;
-use crate::{CommId, Envelope, Leader, Order, Rank, RequestId, Selector, Tag, WildcardClass};
+use crate::{
+    CommId, Envelope, Leader, Order, Rank, RequestId, Selector, SourceSel, Tag, TagSel,
+    WildcardClass,
+};
 
 /// What became of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,10 +53,16 @@ impl Leader {
     #[inline(always)]
     pub fn post_now(&mut self, comm: CommId, selector: Selector, number: u32) -> Now<u64> {
         debug_assert!(self.is_settled());
+        let Selector { source, tag } = selector;
         let Self {
             shared, boundary, ..
         } = self;
-        boundary.enter_now(shared, comm, Target::of(selector), number)
+        match (source, tag) {
+            (SourceSel::Rank(source), TagSel::Tag(tag)) => {
+                boundary.enter_exact_now(shared, comm, source, tag, number)
+            }
+            _ => boundary.enter_any_now(shared, comm, source, tag, number),
+        }
     }
 
     /// Takes the receive that a message of this envelope matches. [`Now::Waits`]: there is none,
@@ -83,6 +95,7 @@ impl Leader {
             comm,
             view,
             taken: 0,
+            searched: 0,
         })
     }
 
@@ -128,8 +141,38 @@ impl Leader {
 }
 
 impl Boundary {
+    /// Posts a receive without wildcards.
     #[inline(always)]
-    fn enter_now(&mut self, nic: &Shared, comm: CommId, target: Target, number: u32) -> Now<u64> {
+    fn enter_exact_now(
+        &mut self,
+        nic: &Shared,
+        comm: CommId,
+        source: Rank,
+        tag: Tag,
+        number: u32,
+    ) -> Now<u64> {
+        let Some(control) = self.comms.get_mut(comm.0 as usize) else {
+            return Now::Queue;
+        };
+        if control.home != Home::Nic || control.unexpected > 0 || nic.options.always_shared {
+            return self.enter_any_now(nic, comm, source.into(), tag.into(), number);
+        }
+        let target = Target::exact(source, tag);
+        let only = enter_free(nic, control, &mut self.free_receives, comm, target, number);
+        self.entered(nic, comm, target.class, only)
+    }
+
+    /// Takes the selector's parts, which stay in registers.
+    #[inline(never)]
+    fn enter_any_now(
+        &mut self,
+        nic: &Shared,
+        comm: CommId,
+        source: SourceSel,
+        tag: TagSel,
+        number: u32,
+    ) -> Now<u64> {
+        let target = Target::of(Selector { source, tag });
         let Some(control) = self.comms.get_mut(comm.0 as usize) else {
             return Now::Queue;
         };
@@ -139,24 +182,43 @@ impl Boundary {
         {
             return Now::Queue;
         }
-        // A copy of the target: the target itself stays in registers.
         if control.unexpected > 0
-            && let Some(arrival) = self.take_stored(nic, comm, &{ target })
+            && let Some(arrival) = self.take_stored(nic, comm, &target)
         {
             return Now::Matched(arrival);
         }
-        let post = Post {
-            request: RequestId::of_number(number).as_u64(),
-            comm,
-            target,
-            buffer: HostAddress::none(),
-            capacity: 0,
-        };
-        if !self.enter_one(nic, &post) {
-            return Now::Queue;
+        let Self {
+            comms,
+            free_receives,
+            ..
+        } = self;
+        let control = &mut comms[comm.0 as usize];
+        let only = enter_free(nic, control, free_receives, comm, target, number);
+        self.entered(nic, comm, target.class, only)
+    }
+
+    /// The result of [`enter_free`].
+    #[inline(always)]
+    fn entered<T>(
+        &mut self,
+        nic: &Shared,
+        comm: CommId,
+        class: WildcardClass,
+        only: Option<bool>,
+    ) -> Now<T> {
+        match only {
+            None => return Now::Queue,
+            Some(true) => self.note_class(nic, comm, class),
+            Some(false) => {}
         }
-        nic.boundary_counters.posts_admitted.add(1);
         Now::Waits
+    }
+
+    /// Notes that the first receive of a class is posted.
+    #[inline(never)]
+    fn note_class(&mut self, nic: &Shared, comm: CommId, class: WildcardClass) {
+        self.comms[comm.0 as usize].view.insert(class);
+        self.set_classes(nic, comm);
     }
 
     /// Takes the oldest stored message that a new receive fits. Returns its arrival number.
@@ -202,6 +264,45 @@ impl Boundary {
     }
 }
 
+/// Appends a receive to the posted queue: communicator, target and number. Returns whether it is
+/// the only one of its class. `None`: no descriptor is free.
+#[inline(always)]
+fn enter_free(
+    nic: &Shared,
+    control: &mut Communicator,
+    free: &mut FreeList<ReceiveId>,
+    comm: CommId,
+    target: Target,
+    number: u32,
+) -> Option<bool> {
+    let class = target.class;
+    let receive = free.take()?;
+    let bin = control.view.bin(class, target.hash);
+    let request = RequestId::of_number(number).as_u64();
+    let post = Post {
+        request,
+        comm,
+        target,
+        buffer: HostAddress::none(),
+        capacity: 0,
+    };
+    let collided = enter(
+        Tables::of(nic),
+        &post,
+        class,
+        bin,
+        receive,
+        &mut control.labels,
+    );
+    let counters = &nic.boundary_counters;
+    counters.posts_admitted.add(1);
+    counters.collisions.add(u64::from(collided));
+    counters.posted_high.raise(free.used() as u64);
+    let posted = &mut control.posted[class as usize];
+    *posted += 1;
+    Some(*posted == 1)
+}
+
 /// Consecutive messages of one communicator, see [`Leader::row`]. Until it is dropped, the counts
 /// leave its messages out.
 #[derive(Debug)]
@@ -210,7 +311,9 @@ pub struct MessageRow<'a> {
     boundary: &'a mut Boundary,
     comm: CommId,
     view: CommView,
+    /// Messages that took a receive, and those of them that are counted.
     taken: u64,
+    searched: u64,
 }
 
 impl MessageRow<'_> {
@@ -226,58 +329,84 @@ impl MessageRow<'_> {
     /// O(receives in the searched chains).
     #[inline(always)]
     pub fn take(&mut self, source: Rank, tag: Tag) -> Now<u32> {
-        let nic = self.nic;
-        let Some(Candidate {
-            receive, before, ..
-        }) = self.search(source, tag)
-        else {
-            return Now::Waits;
+        if !self.view.is_exact() {
+            return self.search(source, tag);
+        }
+        let both = Hashes::of_one(WildcardClass::Exact, source, tag);
+        let hashes = Hashes {
+            both,
+            ..Hashes::default()
         };
-        let receives = &nic.receives[..];
+        let key = Key {
+            source: source.get(),
+            tag: tag.get(),
+            hashes,
+        };
+        let Indexes { bookings, bins, .. } = self.nic.indexes(self.view);
+        let (bin, receive) = match self.nic.indexes(self.view).oldest::<0>(&key) {
+            Oldest::Fits { bin, receive } => (bin, receive),
+            Oldest::None => return Now::Waits,
+            Oldest::Other => return self.search(source, tag),
+        };
+        let receives = bookings.receives;
         // SAFETY: a search found the receive, and no block is running (D1).
-        let posted = unsafe { unchecked(receives, receive).posted.peek() };
-        let Some(number) = RequestId::from_u64(posted.request).number() else {
-            return Now::Queue;
+        let request = unsafe { unchecked(receives, receive).posted.peek() }.request;
+        let Some(number) = RequestId::from_u64(request).number() else {
+            // Finds it again, and answers `Queue`. A call keeps what is here in registers.
+            return self.search(source, tag);
         };
-        unlink_found(receives, &nic.bins, &posted, receive, &before);
+        // SAFETY: the search read this bin.
+        let bin = unsafe { unchecked(bins, bin) };
+        bin.unlink(receives, receive, &ReceiveId::NIL);
         self.boundary.free_receives.give(receive);
-        self.boundary
-            .count_left(nic, self.comm, posted.run.class(), 1);
         self.taken += 1;
         Now::Matched(number)
     }
 
-    /// The receive that fits and was posted first. Where no receive has wildcards, as in most
-    /// programs, the search is inlined, and computes one hash.
-    #[inline(always)]
-    fn search(&self, source: Rank, tag: Tag) -> Option<Candidate> {
-        let Self { nic, view, .. } = *self;
-        if !view.is_exact() {
-            return self.search_classes(source, tag);
-        }
-        let hashes = Hashes {
-            both: Hashes::of_one(WildcardClass::Exact, source, tag),
-            ..Hashes::default()
-        };
-        let key = Key::new(source, tag, hashes);
-        nic.indexes(view)
-            .search_class::<0>(&key, 0, &nic.handler_counters[0])
-    }
-
     #[inline(never)]
-    fn search_classes(&self, source: Rank, tag: Tag) -> Option<Candidate> {
-        let key = Key::new(source, tag, Hashes::of(source, tag));
-        let counters = &self.nic.handler_counters[0];
-        self.nic.indexes(self.view).search(key, 0, counters)
+    fn search(&mut self, source: Rank, tag: Tag) -> Now<u32> {
+        let Self {
+            nic,
+            boundary,
+            comm,
+            view,
+            ..
+        } = self;
+        let key = Key {
+            source: source.get(),
+            tag: tag.get(),
+            hashes: Hashes::of(source, tag),
+        };
+        let Some(found) = nic.indexes(*view).search(key, 0, &nic.handler_counters[0]) else {
+            return Now::Waits;
+        };
+        // SAFETY: a search found the receive, and no block is running (D1).
+        let posted = unsafe { unchecked(&nic.receives, found.receive).posted.peek() };
+        let Some(number) = RequestId::from_u64(posted.request).number() else {
+            return Now::Queue;
+        };
+        let (bin, class) = (posted.bin, posted.run.class());
+        nic.bins[bin].unlink(&nic.receives, found.receive, &found.before);
+        boundary.free_receives.give(found.receive);
+        boundary.count_left(nic, *comm, class, 1);
+        boundary.count_matched(nic, 1);
+        nic.handler_counters[0].in_order.add(1);
+        self.taken += 1;
+        self.searched += 1;
+        Now::Matched(number)
     }
 }
 
 impl Drop for MessageRow<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.taken > 0 {
-            self.nic.handler_counters[0].in_order.add(self.taken);
-            self.boundary.count_matched(self.nic, self.taken);
+        let (nic, first) = (self.nic, self.taken - self.searched);
+        if first > 0 {
+            nic.handler_counters[0].walked_exact.add(first);
+            nic.handler_counters[0].in_order.add(first);
+            self.boundary.count_matched(nic, first);
+            self.boundary
+                .count_left(nic, self.comm, WildcardClass::Exact, first as usize);
         }
     }
 }

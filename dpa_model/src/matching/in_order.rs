@@ -263,7 +263,7 @@ impl<'a> InOrder<'a> {
 /// Takes a receive that a search found out of its chain; no other handler is at work. `before`: its
 /// predecessor at search time.
 #[inline(always)]
-pub(crate) fn unlink_found(
+fn unlink_found(
     receives: &[Descriptor],
     bins: &[Bin],
     posted: &Posted,

@@ -22,7 +22,7 @@ mod take;
 pub(crate) mod tests;
 
 pub(crate) use domain::Key;
-pub(crate) use in_order::{run_in_order, unlink_found};
+pub(crate) use in_order::run_in_order;
 pub(crate) use protocol::{deliver_stored, give_up};
 pub(crate) use scratch::Scratch;
 pub(crate) use search::find;
