@@ -99,7 +99,6 @@ DPA_DOCA_OWN uint32_t dpa_doca_queue_of(struct dpa_doca_completion *completion)
 {
 	return completion->number;
 }
-/* ordering: the NIC acquires the record, and what was done with the entries before. */
 /* Marks elements and publishes that they are consumed. Returns how many were read and not acked. */
 DPA_DOCA_OWN uint32_t dpa_doca_consume(struct dpa_doca_completion *completion, uint32_t acked,
 				       uint64_t count)
@@ -269,7 +268,6 @@ DPA_DOCA_OWN uint64_t *dpa_doca_receive(struct dpa_doca_receiver *queue, uint32_
 	return entry;
 }
 /* Publishes receives up to an index, and what was written of them before. */
-/* ordering: the NIC acquires the record, and the entries before it. */
 DPA_DOCA_OWN void dpa_doca_give(struct dpa_doca_receiver *queue, uint32_t next)
 {
 	/* ordering: the NIC, which acquires a record, sees the entries before. */

@@ -1,7 +1,4 @@
 //! What device code calls: the calls behind the headers `doca_dpa_dev*.h`.
-//!
-//! ordering: settings that the host makes before a thread runs, which its worker hears of by a
-//! message; counts of contexts, of which a reschedule needs only its own thread's.
 
 use super::event::{Change, Waiter, Word};
 use crate::check::{Caller, Fault, device, with_place};

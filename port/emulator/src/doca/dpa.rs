@@ -1,6 +1,4 @@
 //! Contexts: one DPA process for a PF, and contexts of other functions on it. Memory of the heap.
-//!
-//! ordering: settings that the host makes before it gives a function of the process to anybody.
 
 use super::info::{Device, PF};
 use super::{Answer, Error, Wrong, any, calls, make, setters, started, take, with};

@@ -1,8 +1,6 @@
 //! Devices, errors' names and logs.
 //!
 //! There is one NIC with two functions: a PF, which `DPA_DEVICE` names, and an SF.
-//!
-//! ordering: a level of logs; no memory goes with it.
 
 use super::{Answer, Error, any, calls, make, take, with};
 use crate::handle::{Handle, Kind};

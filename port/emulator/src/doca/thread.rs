@@ -1,7 +1,4 @@
 //! DPA threads, groups, affinity, and the contexts that wake threads: completions, notifications.
-//!
-//! ordering: a count of contexts, and an argument that is there before the thread runs: a message
-//! to its worker comes after both.
 
 use super::dpa::UNITS;
 use super::memory::{allocate, write};

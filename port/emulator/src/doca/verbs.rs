@@ -1,6 +1,4 @@
 //! Ethernet queues of verbs on the DPA, and as much of Flow as leads frames to them.
-//!
-//! ordering: a flag of the host's calls, whose objects are behind a lock.
 
 use super::info::Device;
 use super::memory::{allocate, write};
