@@ -75,12 +75,13 @@ fn beside_busy_programs_windows_are_dropped() {
 /// What a command prints, and how it ends, if Ctrl-C comes some seconds after it can keep results.
 #[cfg(target_os = "linux")]
 fn interrupted(words: &str, seconds: u64) -> Output {
-    let mut command = Command::new(DPAMATCH);
+    let arguments: Vec<&str> = words.split(' ').collect();
+    let mut command = Command::new(programs::of(&arguments));
     command
-        .args(words.split(' '))
+        .args(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let child = command.spawn().expect("the program runs");
+    let mut child = command.spawn().expect("the program runs");
     let status = format!("/proc/{}/status", child.id());
     let catches = || {
         let status = std::fs::read_to_string(&status).unwrap_or_default();
@@ -89,6 +90,8 @@ fn interrupted(words: &str, seconds: u64) -> Output {
             .is_some_and(|mask| mask >> 1 & 1 == 1)
     };
     while !catches() {
+        let ended = child.try_wait().expect("its status");
+        assert_eq!(ended, None, "{words}: it ended early");
         std::thread::sleep(Duration::from_millis(2));
     }
     std::thread::sleep(Duration::from_secs(seconds));
