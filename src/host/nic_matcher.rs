@@ -373,8 +373,8 @@ mod tests {
             .expect("the NIC runs");
         let rows = nic.counters().into_iter();
         let rows = rows.skip_while(|row| row.name != "send_queue_full");
-        // No fallback has ended, so that none has a time. What the NIC takes back when the stream is
-        // over is not counted.
+        // No fallback has ended, so that none has a time. What the NIC takes back after the stream
+        // is not counted.
         let told = rows.map(|row| format!("{}: {}", row.name, row.value));
         assert_eq!(
             told.collect::<Vec<_>>().join(", "),
