@@ -56,7 +56,13 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     for (windows, scenarios) in ROWS {
         measure(windows, scenarios, &mut rates).map_err(Failure::Task)?;
     }
-    let table = rates.table(&commit().map_err(Failure::Task)?);
+    // Without matching every scenario is NC, which is measured for its windows alone.
+    let in_order = ENGINES.iter().position(|name| *name == "in-order");
+    rates
+        .rows
+        .retain(|row| in_order.is_some_and(|column| row.rates[column].is_some()));
+    let commit = commit().map_err(Failure::Task)?;
+    let table = rates.table(&commit, true);
     if prints {
         print!("{table}");
         return Ok(());
@@ -65,6 +71,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         let path = root().join(page);
         let text =
             fs::read_to_string(&path).map_err(|error| Failure::Task(format!("{page}: {error}")))?;
+        // The README names the page that has the notes.
+        let table = rates.table(&commit, *page != "README.md");
         let text = replaced(&text, &table)
             .ok_or_else(|| Failure::Task(format!("{page}: no lines `{BEGIN}` and `{END}`")))?;
         fs::write(&path, text).map_err(|error| Failure::Task(format!("{page}: {error}")))?;
@@ -185,7 +193,7 @@ impl Rates {
         Ok(())
     }
 
-    fn table(&self, commit: &str) -> String {
+    fn table(&self, commit: &str, with_notes: bool) -> String {
         let ucx = self.ucx.as_deref().unwrap_or("");
         let mut out = format!(
             "{BEGIN}\nCommit {commit}, {}, medians of {ROUNDS} rounds, in million messages/s:\n\n\
@@ -213,7 +221,7 @@ impl Rates {
             out.push('\n');
         }
         out.push('\n');
-        for note in &self.notes {
+        for note in self.notes.iter().filter(|_| with_notes) {
             out += &item(note);
         }
         out + END + "\n"
@@ -276,7 +284,7 @@ mod tests {
         let mut rates = Rates::default();
         rates.read(CSV).expect("all columns");
         rates.notes.push("NC: 3 of 50 windows dropped".to_owned());
-        let table = rates.table("abc");
+        let table = rates.table("abc", true);
         let rows: Vec<&str> = table
             .lines()
             .filter(|line| line.starts_with("| "))
