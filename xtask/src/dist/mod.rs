@@ -256,9 +256,8 @@ fn compile_and_run(prefix: &Path, folder: &Path) -> Result<(), String> {
             .arg(&example),
     )?;
     let mut make = Command::new("make");
-    make.current_dir(&example)
-        .env("PKG_CONFIG_PATH", emulator.join("lib/pkgconfig"));
-    let path = std::env::var("PATH").unwrap_or_default();
-    done(make.env("PATH", format!("{}:{path}", emulator.join("bin").display())))?;
+    make.arg("check")
+        .arg(format!("PREFIX={}", emulator.display()));
+    done(make.current_dir(&example))?;
     Ok(())
 }
