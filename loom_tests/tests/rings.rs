@@ -18,7 +18,7 @@ mod bindings {
     pub(crate) use libc::iovec as IoVec;
 }
 
-#[allow(dead_code)]
+#[expect(dead_code, reason = "the models run a part of the provider's wire")]
 #[path = "../../mpi/provider/src/wire"]
 mod wire {
     mod lease;
@@ -75,8 +75,8 @@ fn ring() -> (End<RingSender>, End<RingReceiver>) {
     )
 }
 
-/// Message `number`, with payload of this many bytes. Where payload is on a line of its own, its
-/// first word is the stamp that the line would have after this many more lines.
+/// Message `number` with a payload of `length` bytes. A payload longer than the record's own line
+/// begins with the word `stamp`: a stale reader would take it for the stamp of a later line.
 fn message(number: u64, length: usize, stamp: u64) -> (Record, Vec<u8>) {
     let mut payload: Vec<u8> = (0..length)
         .map(|at| (number as usize * 7 + at) as u8)
@@ -85,7 +85,7 @@ fn message(number: u64, length: usize, stamp: u64) -> (Record, Vec<u8>) {
         payload[..8].copy_from_slice(&stamp.to_ne_bytes());
     }
     let mut record = Record {
-        bytes: length as u32,
+        bytes: u32::try_from(length).expect("a payload of a few lines"),
         tag: number,
         flags: flag::TAGGED,
         data: number + 1,
@@ -219,7 +219,7 @@ fn no_sleeper_is_missed() {
     });
 }
 
-/// The same where it has slept before.
+/// No wake-up is lost if the receiver has slept and woken before.
 #[test]
 fn no_sleeper_is_missed_the_second_time() {
     check("rings/sleep again", None, 10, || {

@@ -8,7 +8,7 @@ use loom::thread;
 use loom_tests::check;
 use loom_tests::model::Extent;
 
-#[allow(dead_code)]
+#[expect(dead_code, reason = "the watchdog's look has no model")]
 #[path = "../../port/emulator/src/thread/shared.rs"]
 mod shared;
 

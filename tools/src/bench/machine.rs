@@ -174,7 +174,8 @@ const FREE: f64 = 0.9;
 const PROBE: Duration = Duration::from_millis(20);
 
 /// How many of the two measuring processors are free: threads spin on both and compare the time
-/// that they got with the time that passed.
+/// that they got with the time that passed. Where the system does not count a thread's time, a
+/// processor counts as free: the measurement then drops the disturbed windows by itself.
 pub fn free_processors() -> usize {
     let processors = Processors::allowed();
     let pinned = match processors.pair() {

@@ -107,7 +107,7 @@ impl Line {
 #[cfg(dpamatch_loom)]
 pub(crate) use model::{Line, Memory};
 
-/// The same memory in a model.
+/// The ring's memory under loom, whose cells notice two accesses at the same time.
 #[cfg(dpamatch_loom)]
 mod model {
     use dpamatch_door::UnsafeCell;

@@ -206,7 +206,7 @@ calls! {
     }
 
     fn doca_log_level_set_global_lower_limit(level: u32) {
-        // ordering: a setting of its own.
+        // ordering: one word, which orders no other memory.
         LEVEL.store(level, Relaxed);
         Ok(())
     }
@@ -215,7 +215,7 @@ calls! {
 
     /// Behind the header's macros: one line of the program's own log.
     fn dpa_emulator_host_log(level: u32, source: *const c_char, text: *const c_char) {
-        // ordering: a setting of its own.
+        // ordering: one word, which orders no other memory.
         if level > LEVEL.load(Relaxed) {
             return Ok(());
         }

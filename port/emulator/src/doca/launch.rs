@@ -10,7 +10,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-/// Most threads of a kernel: a card has met this limit.
+/// Maximum number of threads of a kernel. Programs have met this limit on a card.
 pub(super) const THREADS: u32 = 128;
 
 /// A kernel that begins when its event says so.

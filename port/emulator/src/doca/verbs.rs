@@ -371,7 +371,7 @@ calls! {
 
     fn doca_flow_init(configuration: Handle) {
         with(configuration, |_: &mut FlowConfig| Ok(()))?;
-        // ordering: a flag of its own.
+        // ordering: one flag, which orders no other memory.
         match HAS_BEGUN.swap(true, Relaxed) {
             true => Error::AlreadyExist.because("Flow has begun already"),
             false => Ok(()),
@@ -385,7 +385,7 @@ calls! {
     fn doca_flow_port_start(configuration: Handle, port: Given<Handle>) {
         let device = with(configuration, |at: &mut FlowConfig| started(&at.device, Kind::Device))?;
         with(device, |_: &mut Device| Ok(()))?;
-        // ordering: a flag of its own.
+        // ordering: one flag, which orders no other memory.
         if !HAS_BEGUN.load(Relaxed) {
             return Error::BadState.because("doca_flow_init comes first");
         }
@@ -473,6 +473,6 @@ extern "C" fn doca_flow_pipe_destroy(pipe: Handle) {
 
 #[unsafe(no_mangle)]
 extern "C" fn doca_flow_destroy() {
-    // ordering: a flag of its own.
+    // ordering: one flag, which orders no other memory.
     HAS_BEGUN.store(false, Relaxed);
 }

@@ -199,7 +199,7 @@ impl Heap {
         Ok(())
     }
 
-    /// Reads of this block are faults until somebody writes it.
+    /// From now on, a read of this block before its first write is an error.
     pub(crate) fn expect_writes(&self, block: u64) {
         lock(&self.blocks).unwritten.insert(block);
         // ordering: a thread that races with the host may miss the block once; the blocks have a

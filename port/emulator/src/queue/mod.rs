@@ -46,7 +46,7 @@ pub(crate) struct Wq {
     /// checked.
     pub(crate) pd: usize,
     pub(crate) receive: Option<Receiver>,
-    /// The work queue from which a pair receives that has no receive queue of its own.
+    /// The shared work queue of a pair without its own receive queue.
     pub(crate) shared: Option<u32>,
     pub(crate) send: Option<Sender>,
     pub(crate) pair: Option<Pair>,

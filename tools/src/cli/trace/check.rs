@@ -112,7 +112,7 @@ fn text(
 }
 
 /// Calls that the footer names and the file lacks, and what the reader did not read. `None`:
-/// neither a footer nor the reader tells.
+/// neither a footer nor the reader counts any, or the rank cannot be read, which its row says.
 fn left_out(result: &Result<Tally, TraceError>) -> Option<u64> {
     let tally = result.as_ref().ok()?;
     let footer = tally.info.footer.as_ref();
