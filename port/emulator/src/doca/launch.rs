@@ -233,6 +233,7 @@ unsafe fn launch(
     };
     // SAFETY: the caller's promise.
     let function = unsafe { seventh.read() } as *const c_void;
+    // A parameter of 32 bits: the upper half of its register is undefined.
     let threads = threads as u32;
     let process = super::dpa::process(dpa as Handle)?;
     if !(1..=THREADS).contains(&threads) {
