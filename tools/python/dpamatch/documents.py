@@ -76,6 +76,8 @@ class Document:
         """A table as a DataFrame. A measured figure's rounds are lists in NAME_rounds."""
         rows = self.rows(name)
         frame = pandas().DataFrame(rows)
+        keys = [key for key in self.keys.get(name, []) if key in frame]
+        frame = frame[keys + [column for column in frame if column not in keys]]
         frame.attrs["title"] = self.titles.get(name, "")
         frame.attrs["notes"] = self.notes.get(name, [])
         return frame
