@@ -154,7 +154,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     all(WALKS.iter().filter(chosen)).map_err(Failure::Task)
 }
 
-fn all<'a>(walks: impl Iterator<Item = &'a Walk>) -> Result<(), String> {
+fn all(walks: impl Iterator<Item = &'static Walk>) -> Result<(), String> {
     let mut build = crate::cargo();
     build
         .args(["build", "-q", "-p", "dpamatch_tools", "-p", "dpamatch_papers"])
