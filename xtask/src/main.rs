@@ -20,6 +20,7 @@ mod site;
 mod sites;
 mod test;
 mod unmodelled;
+mod walks;
 
 enum Failure {
     /// Invalid command line; exit code 2.
@@ -46,6 +47,7 @@ const TASKS: &[(&str, Task)] = &[
     ("instructions", instructions::run),
     ("results", results::run),
     ("dist", dist::run),
+    ("walks", walks::run),
     ("rv64", rv64::run),
     ("mpi", mpi::run),
     ("site", site::run),
