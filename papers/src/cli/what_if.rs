@@ -48,7 +48,7 @@ pub(super) struct Args {
     /// Numbers of handlers
     #[arg(long, value_name = "N,N-M..", value_delimiter = ',', default_value = "8,32,190", value_parser = clap::value_parser!(Counts))]
     handlers: Vec<Counts>,
-    /// Scenarios: nc, wc-fp, wc-sp, mixed:P
+    /// Scenarios: nc, wc-fp, wc-sp, mixed:P, senders:P[+PART..]
     #[arg(long, value_name = "NAME,NAME..", value_delimiter = ',', default_value = "nc,mixed:5,mixed:25,wc-fp", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
     scenario: Vec<String>,
     #[command(flatten)]
