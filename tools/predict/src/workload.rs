@@ -32,9 +32,9 @@ pub struct Senders {
     pub equal: u32,
     /// Hot pairs of source and tag, at least 1.
     pub hot: u32,
-    /// Per cent of the receives from any source.
+    /// Per cent of the receives from any source, evenly spaced.
     pub any_source: u32,
-    /// Per cent of the receives with any tag.
+    /// Per cent of the receives with any tag, evenly spaced.
     pub any_tag: u32,
     /// Two more receives at the beginning of a window that no message matches: one from any source,
     /// one with any tag. They make the communicator one conflict domain for good.
@@ -59,7 +59,9 @@ impl Senders {
                 (index % Self::COUNT, FIRST + index / Self::COUNT)
             };
             let (source, tag) = (rank(pair.0), tag(pair.1));
-            let any = [happens(self.any_source), happens(self.any_tag)];
+            // Evenly spaced, at different places: 1 % is one receive of a window of 128.
+            let any = [(self.any_source, 50), (self.any_tag, 25)]
+                .map(|(percent, offset)| is_due(index + offset, percent));
             let from = if any[0] {
                 SourceSel::Any
             } else {
@@ -78,6 +80,12 @@ impl Senders {
             Selector::new(rank(Self::COUNT), TagSel::Any),
         ]
     }
+}
+
+/// Whether it is the turn of this index, with this percentage of turns.
+fn is_due(index: u32, percent: u32) -> bool {
+    let turns = |index: u32| u64::from(index) * u64::from(percent) / 100;
+    turns(index + 1) > turns(index)
 }
 
 fn rank(number: u32) -> Rank {
@@ -222,11 +230,17 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(pair), [(1, 8), (2, 9), (0, 7), (1, 8)]);
         assert_eq!(drawn[0].2, Selector::new(SourceSel::Any, tag(8)));
         let some = Senders {
-            any_tag: 10,
+            any_source: 1,
+            any_tag: 1,
             ..NONE
         };
-        let wild = some.draw(1000);
-        let wild = wild.iter().filter(|one| one.2.tag == TagSel::Any).count();
-        assert!((70..130).contains(&wild), "{wild}");
+        let wild = some.draw(128);
+        let at = |is_wild: fn(&Selector) -> bool| -> Vec<usize> {
+            (0..128).filter(|&at| is_wild(&wild[at].2)).collect()
+        };
+        assert_eq!(at(|selector| selector.source == SourceSel::Any), [49]);
+        assert_eq!(at(|selector| selector.tag == TagSel::Any), [74]);
+        let often = |percent| (0..1000).filter(|&at| is_due(at, percent)).count();
+        assert_eq!([0, 1, 33, 100].map(often), [0, 10, 330, 1000]);
     }
 }
