@@ -1,4 +1,4 @@
-mod domains;
+pub mod domains;
 mod handlers;
 mod rates;
 pub mod recorded;
