@@ -57,6 +57,9 @@ pub struct Options {
     pub fast_path: FastPath,
     /// Whether the optimistic search skips receives that a lower handler booked (O27, S16).
     pub early_check: bool,
+    /// Books every candidate (O10), as a card does whose detection looks at bookings. Otherwise a
+    /// handler books only where the early check or the literal form reads bookings.
+    pub always_book: bool,
     /// Removal of consumed receives.
     pub removal: Removal,
     /// The partial barrier of blocks that several workers share.
