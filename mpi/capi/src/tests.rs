@@ -783,9 +783,24 @@ fn a_receive_without_memory_leaves_everything_as_it_was() {
     let (mut message, status) = world.take();
     assert_eq!((status.source, status.tag, status.bytes), (5, 6, 4));
     let taken = message;
-    let code = call!(dpamatch_imrecv(world.endpoint, &raw mut message, to, LONG, place));
-    assert_eq!((code, message, request.is_null()), (DPAMATCH_ERR_SYSTEM, taken, true));
-    let code = call!(dpamatch_imrecv(world.endpoint, &raw mut message, to, 4, place));
+    let code = call!(dpamatch_imrecv(
+        world.endpoint,
+        &raw mut message,
+        to,
+        LONG,
+        place
+    ));
+    assert_eq!(
+        (code, message, request.is_null()),
+        (DPAMATCH_ERR_SYSTEM, taken, true)
+    );
+    let code = call!(dpamatch_imrecv(
+        world.endpoint,
+        &raw mut message,
+        to,
+        4,
+        place
+    ));
     assert_eq!((code, message.is_null()), (DPAMATCH_OK, true));
     assert_eq!((world.wait(request).0, &buffer), (DPAMATCH_OK, b"four"));
     let (code, request) = world.post(5, 6, &mut buffer);
@@ -793,5 +808,8 @@ fn a_receive_without_memory_leaves_everything_as_it_was() {
     assert_eq!((world.wait(request).0, &buffer), (DPAMATCH_OK, b"more"));
     free(sender);
     // The communicator has no receive and no message.
-    assert_eq!(call!(dpamatch_comm_free(world.endpoint, &raw mut world.comm)), DPAMATCH_OK);
+    assert_eq!(
+        call!(dpamatch_comm_free(world.endpoint, &raw mut world.comm)),
+        DPAMATCH_OK
+    );
 }
