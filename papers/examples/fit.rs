@@ -1,5 +1,6 @@
 //! Looks for one setting of the card that holds all 18 points of Figure 8 and all 15 trends, with
-//! the options of the paper's text: `cargo run --release -p dpamatch_papers --example fit -- TRIES SEED`.
+//! the options of the paper's text:
+//! `cargo run -p dpamatch_papers --example fit -- TRIES SEED`.
 //!
 //! It begins with the best setting that this search has found, and goes on by differential
 //! evolution over 17 numbers and 7 rules. Measured numbers may be halved and doubled, guesses are
