@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use dpamatch::engine::{ArrayLife, BinCount, GridThreshold};
 use dpamatch::registry::{self, ENGINES, EngineEntry, EngineOptions};
 use dpamatch_papers::compare::{CardRoom, CompareError, Experiment, Plan, Report, winners};
-use dpamatch_tools::table::Table;
+use dpamatch_tools::table::{self, Table};
 use serde_json::{Value, json};
 
 use dpamatch_tools::cli::document::{self, Save};
@@ -188,13 +188,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                 .iter()
                 .flat_map(|(_, report)| &report.data)
                 .collect();
-            for (i, table) in tables.iter().enumerate() {
-                // A single table is plain CSV.
-                if tables.len() > 1 {
-                    writeln!(out, "{}# {}", if i == 0 { "" } else { "\n" }, table.name)?;
-                }
-                write!(out, "{}", table.csv())?;
-            }
+            write!(out, "{}", table::csv(&tables))?;
         }
         Format::Json => document::write(&mut *out, &document(&reports, &plan))?,
     }

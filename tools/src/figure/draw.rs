@@ -27,7 +27,7 @@ struct Cell<'a> {
 impl Cell<'_> {
     /// Width with the labels on both sides.
     fn width(&self) -> f64 {
-        let plot = self.plot.left() + self.plot.size().0 + self.plot.right();
+        let plot = self.plot.left() + self.plot.width();
         // Titles are bold.
         plot.max(text_width(&self.title) * 1.1)
     }
@@ -136,6 +136,7 @@ fn split(panel: &Panel) -> Vec<Cell<'_>> {
             legend: bars
                 .series
                 .iter()
+                .filter(|_| !bars.is_one_bar())
                 .map(|(name, _)| (name.as_str(), None))
                 .collect(),
         }],

@@ -152,6 +152,11 @@ impl Bars {
         }
     }
 
+    /// Whether the panel would show a single bar, alone or stacked.
+    pub(super) fn is_one_bar(&self) -> bool {
+        self.groups.len() == 1 && (self.stacked || self.series.len() == 1)
+    }
+
     pub fn stacked(mut self) -> Self {
         self.stacked = true;
         self
