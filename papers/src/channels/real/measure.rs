@@ -302,11 +302,7 @@ fn send_bursts(
 ///
 /// # Errors
 /// [`ChannelError`].
-pub fn way_ns(
-    way: Way,
-    bytes: usize,
-    rounds: u32,
-) -> Result<(u64, [Polls; 3]), ChannelError> {
+pub fn way_ns(way: Way, bytes: usize, rounds: u32) -> Result<(u64, [Polls; 3]), ChannelError> {
     let bytes = bytes.max(STAMP);
     let nic = NicConfig {
         // The whole message and its mark.

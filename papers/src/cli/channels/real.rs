@@ -238,7 +238,9 @@ fn ways(results: &mut Results) -> Result<Result<(), Interrupted>, ChannelError> 
             return Ok(Err(Interrupted));
         }
     }
-    results.tables.push(table);
+    let by_kernel = counted_messages(by_kernel);
+    let note = format!("{by_kernel} came by the kernel copy.");
+    results.tables.push(table.note(note));
     let mut panel = Lines::new(
         "a message",
         Axis::powers("bytes"),
