@@ -134,6 +134,46 @@ fn one_matcher_gets_all_channels_in_the_order_of_each_sender() {
     }
 }
 
+/// Empty polls of shared memory and of the network in `turns` turns.
+fn turns(engine: &mut ProgressEngine, turns: u32) -> [u64; 2] {
+    let empty = |engine: &ProgressEngine| {
+        let [shared, kernel, network] = engine.polls();
+        assert_eq!(kernel.all(), 0, "nothing is expected from there");
+        [shared.empty, network.empty]
+    };
+    let before = empty(engine);
+    for _ in 0..turns {
+        assert!(!engine.progress().expect("sound"));
+    }
+    let after = empty(engine);
+    [after[0] - before[0], after[1] - before[1]]
+}
+
+#[test]
+fn the_engine_polls_as_its_policy_says() {
+    for (spec, polls) in [
+        (PolicySpec::RoundRobin, [30, 30]),
+        (PolicySpec::Static(3), [45, 15]),
+        (PolicySpec::Static(50), [59, 1]),
+        (PolicySpec::Dynamic(4), [30, 30]),
+    ] {
+        let mut engine = engine(spec);
+        assert_eq!(turns(&mut engine, 60), polls, "{spec}");
+    }
+    // Three of four messages by shared memory: from now on 3 / 1 + 1 polls there for each other.
+    let mut engine = engine(PolicySpec::Dynamic(4));
+    let mut local = engine.add_local(rank(1), None).expect("one");
+    let mut remote = engine.add_remote(rank(2)).expect("one");
+    for number in 0..3 {
+        local.send(tag(number), vec![1; 8]).expect("sent");
+    }
+    remote.send(tag(0), &[2; 8]).expect("sent");
+    while engine.polls().iter().map(|it| it.messages).sum::<u64>() < 4 {
+        engine.progress().expect("sound");
+    }
+    assert_eq!(turns(&mut engine, 50), [40, 10]);
+}
+
 #[test]
 fn the_kernel_is_left_alone_until_a_message_is_expected_from_it() {
     let mut engine = engine(PolicySpec::RoundRobin);
