@@ -8,7 +8,7 @@
 //! A proof is a SipHash-2-4 of 128 bits under the key and the endpoint's identity.
 
 use rustix::io::Errno;
-use siphasher::sip128::{Hasher128 as _, SipHasher24};
+use siphasher::sip128::SipHasher24;
 
 use super::address::{Address, array, random};
 
