@@ -103,7 +103,10 @@ fn a_handler_that_sleeps_for_good_is_named() {
                 let line = asleep("takes", 1, &waits(5 - taken), "takes");
                 (format!("{taken} taken\n"), line)
             });
-            assert!(can_be.into_iter().any(|it| it == heard), "{name} {seed}: {heard:?}");
+            assert!(
+                can_be.into_iter().any(|it| it == heard),
+                "{name} {seed}: {heard:?}"
+            );
         }
     }
 }

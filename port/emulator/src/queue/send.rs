@@ -53,6 +53,11 @@ impl Sender {
         }
     }
 
+    /// As it was made: nothing was rung or read, and no entry waits.
+    pub(super) fn reset(&mut self) {
+        *self = Self::new(self.cqn, self.user_index, self.ring.clone(), self.log_depth);
+    }
+
     /// The entry at `index`, in the memory of `bytes`.
     fn entry_at(&self, index: u16, mut bytes: Vec<u8>) -> Entry {
         let unit = |at: usize| {
