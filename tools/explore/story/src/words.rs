@@ -256,7 +256,7 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
         Step::RuleLeftOut => {
             let handler = stage.handler_of(actor);
             let whom = handler.map_or("the boundary".to_owned(), |it| format!("handler {it}"));
-            let text = format!("{whom}: the broken rule would act here; it is left out");
+            let text = format!("{whom} comes to the rule that is left out");
             Some(Said::Moment(Kind::LeftOut, handler, text))
         }
         _ => None,
