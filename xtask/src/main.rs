@@ -18,6 +18,7 @@ mod results;
 mod rv64;
 mod site;
 mod sites;
+mod soak;
 mod test;
 mod unmodelled;
 mod walks;
@@ -51,6 +52,7 @@ const TASKS: &[(&str, Task)] = &[
     ("rv64", rv64::run),
     ("mpi", mpi::run),
     ("site", site::run),
+    ("soak", soak::run),
     ("help", |_| {
         print!("{HELP}");
         Ok(())

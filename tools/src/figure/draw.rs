@@ -247,7 +247,7 @@ fn sample(drawing: &mut Drawing, area: Area, look: Look, style: Option<Style>) {
             drawing.area(area, look.colour);
             drawing.hatch(area, look.hatch, "white");
         }
-        Some(Style::Points) => {}
+        Some(Style::Points | Style::Open) => {}
         Some(Style::Line) => drawing.line(from, to, look.colour, 1.8),
         Some(Style::Limit | Style::Steps) => {
             drawing.path(
@@ -258,12 +258,12 @@ fn sample(drawing: &mut Drawing, area: Area, look: Look, style: Option<Style>) {
             );
         }
     }
-    if let Some(Style::Line | Style::Points) = style {
+    if let Some(shown @ (Style::Line | Style::Points | Style::Open)) = style {
         drawing.marker(
             look.marker,
             ((from.0 + to.0) / 2.0, y),
             look.colour,
-            look.hollow,
+            look.hollow || shown == Style::Open,
         );
     }
 }

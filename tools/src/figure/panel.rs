@@ -15,6 +15,8 @@ pub enum Style {
     Steps,
     /// Markers alone.
     Points,
+    /// Hollow markers alone, for values that are shown and not counted.
+    Open,
 }
 
 #[derive(Clone, PartialEq, Debug)]

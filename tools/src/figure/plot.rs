@@ -291,7 +291,7 @@ fn draw_series(
     let shown: Vec<_> = panel.shown(series).collect();
     let points: Vec<(f64, f64)> = shown.iter().map(|&(x, y, _)| place((x, y))).collect();
     match series.style {
-        Style::Points => {}
+        Style::Points | Style::Open => {}
         Style::Line | Style::Limit => {
             drawing.path(&points, look.colour, STROKE, look.dashes_of(series.style));
         }
@@ -303,7 +303,8 @@ fn draw_series(
             drawing.path(&corners, look.colour, STROKE, look.dashes_of(series.style));
         }
     }
-    if matches!(series.style, Style::Line | Style::Points) {
+    if matches!(series.style, Style::Line | Style::Points | Style::Open) {
+        let hollow = look.hollow || series.style == Style::Open;
         for (&(across, up), &(of, value, (low, high))) in points.iter().zip(&shown) {
             let words = || format!("{}, {}: {}", series.name, cell(of), cell(value));
             drawing.value(words, |drawing| {
@@ -314,7 +315,7 @@ fn draw_series(
                         drawing.line((across - 3.0, end), (across + 3.0, end), look.colour, 1.0);
                     }
                 }
-                drawing.marker(look.marker, (across, up), look.colour, look.hollow);
+                drawing.marker(look.marker, (across, up), look.colour, hollow);
             });
         }
     }
