@@ -1,6 +1,7 @@
 //! Send queues.
 
 use super::completion::Completion;
+use super::far::Asked;
 use super::pair::ERROR;
 use super::{Nic, format};
 use crate::check::race::Cause;
@@ -28,6 +29,11 @@ pub(crate) struct Sender {
     /// Turns of the NIC for which its next entry, a READ, has waited.
     waited: u64,
     pub(crate) broken: bool,
+    /// What its next entry has asked the other program, how often it has asked, and the parts of an
+    /// answer.
+    pub(super) asked: Option<Asked>,
+    pub(super) asks: u32,
+    pub(super) parts: Vec<u8>,
 }
 
 /// An entry: all its units, of which it means `length` bytes.
@@ -50,7 +56,16 @@ impl Sender {
             is_reported: false,
             waited: 0,
             broken: false,
+            asked: None,
+            asks: 0,
+            parts: Vec::new(),
         }
+    }
+
+    /// An empty queue: what was asked has no answer any more.
+    pub(super) fn begin_anew(&mut self) {
+        (self.read, self.rung, self.broken) = (0, 0, false);
+        (self.asked, self.parts) = (None, Vec::new());
     }
 
     /// The entry at `index`, in the memory of `bytes`.
