@@ -54,7 +54,7 @@ fn text_differs() -> String {
 #[derive(Clone, PartialEq, Debug)]
 struct Seen(String);
 
-struct Row {
+struct Check {
     option: String,
     base: String,
     /// The arguments with the option.
@@ -132,13 +132,13 @@ impl Seen {
 }
 
 /// The rows of a command.
-fn rows(bases: &[Base]) -> Vec<Row> {
+fn rows(bases: &[Base]) -> Vec<Check> {
     let row = |base: &Base, change: &Change| {
         let (option, line, seen) = match change {
             Change::Option(option) => (option, None, None),
             Change::Seen { option, line, seen } => (option, line.clone(), seen.clone()),
         };
-        Row {
+        Check {
             with: line.unwrap_or_else(|| changed(&base.line, option)),
             option: option.split(' ').next().expect("a word").to_owned(),
             base: base.line.clone(),
@@ -178,7 +178,7 @@ fn known(command: &str) -> BTreeSet<String> {
 
 /// Checks a command's rows. Another command has a row for each option of the groups, so one row
 /// here shows that this command reads them.
-fn check(command: &str, groups: &[BTreeSet<String>], rows: &[Row]) {
+fn check(command: &str, groups: &[BTreeSet<String>], rows: &[Check]) {
     let mut with_row: BTreeSet<String> = rows.iter().map(|row| row.option.clone()).collect();
     let shared = rows.is_empty()
         || groups.is_empty()
@@ -193,7 +193,7 @@ fn check(command: &str, groups: &[BTreeSet<String>], rows: &[Row]) {
     // Many rows have one base. It is run twice: what differs by itself says nothing of the option.
     let mut runs: BTreeMap<&str, [Output; 2]> = BTreeMap::new();
     let mut different: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
-    for Row {
+    for Check {
         option,
         base,
         with,

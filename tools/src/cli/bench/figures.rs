@@ -2,7 +2,7 @@
 
 use dpa_model::PaperWorkload;
 use dpamatch_predict::figure8;
-use dpamatch_tools::bench::{Matching, Peer, Point, Report, Row};
+use dpamatch_tools::bench::{Matching, Peer, Point, PointRow, Report};
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::paper::{PAPER_MPI, PAPER_NO_MATCHING};
@@ -26,12 +26,12 @@ pub(super) fn all(report: &Report, nic: Peer) -> Vec<(&'static str, Figure)> {
         .collect()
 }
 
-fn mega(row: Option<&Row>) -> Option<f64> {
+fn mega(row: Option<&PointRow>) -> Option<f64> {
     Some(row?.rate()?.median / 1e6)
 }
 
 /// A point at `x`: the median of the rounds, and the slowest and the fastest of them.
-fn measured(x: usize, row: Option<&Row>) -> Option<(f64, f64, (f64, f64))> {
+fn measured(x: usize, row: Option<&PointRow>) -> Option<(f64, f64, (f64, f64))> {
     let rate = row?.rate()?;
     Some((
         x as f64,
@@ -41,7 +41,7 @@ fn measured(x: usize, row: Option<&Row>) -> Option<(f64, f64, (f64, f64))> {
 }
 
 fn sweep(report: &Report) -> Vec<usize> {
-    let handlers = |row: &Row| row.point.peer.handlers();
+    let handlers = |row: &PointRow| row.point.peer.handlers();
     let mut all: Vec<usize> = report.rows.iter().filter_map(handlers).collect();
     all.sort_unstable();
     all.dedup();
@@ -57,7 +57,7 @@ fn over_handlers(
     ways: &[Matching],
 ) -> Vec<Series> {
     let sweep = sweep(report);
-    let of_window = |row: &&Row| {
+    let of_window = |row: &&PointRow| {
         row.point.window == window && row.calibrated == calibrated && row.point.size == size
     };
     let mut series: Vec<Series> = Vec::new();

@@ -76,7 +76,7 @@ fn the_models_curves_1_mib_alone_takes_364_6_us_a_thousand() {
 /// has h = 2. Moving and contention are the total, and the share is of the total.
 #[test]
 fn the_middle_of_a_line_carries_everything() {
-    shown("cost contention --sizes 1048576 --senders 1,16 --format csv --out @line")
+    shown("cost contention --bytes 1048576 --senders 1,16 --format csv --out @line")
         .is(&["bytes,senders_per_node,moving_us,busiest_link_bytes,contention_us,total_us,contention_share,cube_link_bytes,cube_contention_us", "1048576,1,364.5779310344828,4194304,419.4304,784.0083310344828,0.5349820702116396,16777216,1677.7216", "1048576,16,2545.0024242424242,67108864,6710.8864,9255.888824242425,0.725039650694948,268435456,26843.5456"])
         .file("@line/contention-line.csv")
         .whole(5, "292fb1abb8c5e898");
@@ -133,10 +133,10 @@ fn costs_as_people_read_them() {
     )
     .whole(15, "47d5aba3f2377e1f");
     shown("cost hierarchy --edge 8 --ranks 27 --format csv").whole(8, "fc991c43287cef48");
-    shown("cost contention --routers 5 --sizes 1024,70000 --senders 1,3 --wide")
+    shown("cost contention --routers 5 --bytes 1024,70000 --senders 1,3 --wide")
         .whole(6, "9ac525d9ad794b40");
     shown(
-        "cost contention --routers 8 --sizes 9000 --set contention.delta_s_per_byte=3e-10 \
+        "cost contention --routers 8 --bytes 9000 --set contention.delta_s_per_byte=3e-10 \
         --format csv",
     )
     .whole(6, "d9b4a651b0d4439e");

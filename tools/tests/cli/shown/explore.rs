@@ -88,11 +88,10 @@ fn a_missing_rule_is_noticed() {
 
 #[test]
 fn every_schedule_is_counted() {
-    shown("explore --example x5 --exhaustive --handlers 3 --bound 1")
+    shown("explore --example x5 --handlers 3 --bound 1")
         .has_lines("2 with at most 0 preemptions: all there are")
         .has("with at most 1 preemption: all there are");
-    shown("explore --example x5 --exhaustive --handlers 3 --bound 1 --schedules 5")
-        .has("more were left out");
+    shown("explore --example x5 --handlers 3 --bound 1 --schedules 5").has("more were left out");
 }
 
 #[test]
@@ -174,9 +173,9 @@ fn what_cannot_be_explored() {
     shown_with("explore --example x1 --fault forcing-ignore", 2, &["dpamatch: no rule forcing-ignore; did you mean forcing-ignored?; --fault list names them"])
         .whole(0, "cbf29ce484222325");
     shown_with(
-        "explore --example x1 --handlers 5 --exhaustive",
+        "explore --example x1 --handlers 5 --bound 2",
         2,
-        &["dpamatch: --exhaustive goes with 2 to 4 handlers"],
+        &["dpamatch: --bound goes with 2 to 4 handlers"],
     )
     .whole(0, "cbf29ce484222325");
     shown_with(
@@ -237,7 +236,7 @@ fn counts_of_many_schedules_and_the_shortest_that_breaks_a_rule() {
         59,
         "8ff9e44772bf93e7",
     );
-    shown("explore --example x6 --exhaustive --handlers 2 --bound 1").part(
+    shown("explore --example x6 --handlers 2 --bound 1").part(
         "1 with at most 0 preemptions: all there are",
         6,
         "4bae64c4071cfaa7",
@@ -269,7 +268,7 @@ fn the_report_for_programs() {
         .json("/cut_short", "false")
         .json("/schedules_by_preemptions", "[]")
         .json("/paths", r#"[{"path":"clean clean none","schedules":3},{"path":"clean clean slow-none","schedules":195},{"path":"clean slow slow-none","schedules":802}]"#);
-    shown("explore --example x5 --exhaustive --handlers 3 --bound 1 --schedules 5 --format json")
+    shown("explore --example x5 --handlers 3 --bound 1 --schedules 5 --format json")
         .json("/cut_short", "true")
         .json("/schedules_by_preemptions", "[2,3]");
     shown_with(

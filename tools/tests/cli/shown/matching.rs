@@ -92,13 +92,13 @@ fn a_wrong_line_ends_the_stream_and_nothing_is_left_over() {
 #[test]
 fn engines_know_the_size_of_communicators() {
     for line in [
-        "match --engine 4d --comm-size 64 --stats < @sixty",
-        "match --engine 4d --comm-size 4096 --stats < @sixty",
+        "match --engine 4d --ranks 64 --stats < @sixty",
+        "match --engine 4d --ranks 4096 --stats < @sixty",
     ] {
         shown_with(line, 0, &["conversions 1"]);
     }
     shown_with(
-        "match --engine 4d --comm-size 4097 --stats < @sixty",
+        "match --engine 4d --ranks 4097 --stats < @sixty",
         0,
         &["conversions 0"],
     );
@@ -122,13 +122,13 @@ fn options_of_the_nic_are_known_by_name() {
 #[test]
 fn a_stream_names_the_command_that_makes_it_again_with_every_number() {
     for line in [
-        "gen --pattern halo3d --ranks 512 --rounds 3 --any 10",
-        "gen --pattern halo3d --ranks 512 --rounds 3 --pending 4 --communicators 1 --any 10 \
-        --early 25 --order shuffled --bytes 8 --seed 1",
+        "gen --pattern halo3d --ranks 512 --rounds 3 --wild 10",
+        "gen --pattern halo3d --ranks 512 --rounds 3 --pending 4 --communicators 1 --wild 10 \
+        --late 25 --order shuffled --bytes 8 --seed 1",
     ] {
         shown(line)
             .lines(625)
-            .has_lines(&["# dpamatch gen --pattern halo3d --ranks 512 --rounds 3 --pending 4 --communicators 1 --any 10 --early 25 --order shuffled --bytes 8 --seed 1", "arrive,0,0,193,20,bytes=8", "arrive,1,0,192,18,bytes=8"])
+            .has_lines(&["# dpamatch gen --pattern halo3d --ranks 512 --rounds 3 --pending 4 --communicators 1 --wild 10 --late 25 --order shuffled --bytes 8 --seed 1", "arrive,0,0,193,20,bytes=8", "arrive,1,0,192,18,bytes=8"])
             .has_lines(&["arrive,309,0,199,13,bytes=8", "arrive,310,0,265,66,bytes=8", "arrive,311,0,271,59,bytes=8"]);
     }
 }
@@ -138,7 +138,7 @@ fn a_stream_names_its_options() {
     shown("gen --kind hot --events 3")
         .has("# dpamatch gen --seed 1 --events 3 --kind hot")
         .lines(4);
-    shown("gen --pattern ring --ranks 4 --communicators 2").has("--communicators 2 --any 0");
+    shown("gen --pattern ring --ranks 4 --communicators 2").has("--communicators 2 --wild 0");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn does_it_pay_as_people_read() {
     )
     .whole(7, "469e62c4f85d814a");
     shown(
-        "offload $minife-16/minife-16.dumpi.tar.xz --receives 4 --worth 2 --profile generic \
+        "offload $minife-16/minife-16.dumpi.tar.xz --receives 4 --threshold 2 --profile generic \
         --collectives linear --per-rank",
     )
     .whole(48, "fb159e98c8659ff1");
@@ -28,7 +28,8 @@ fn does_it_pay_as_people_read() {
         --handlers 1 --receives 2",
     )
     .whole(32, "9e8ed86fdfd55259");
-    shown("offload $lulesh-27/lulesh-27.dumpi.tar.xz --worth 0.01").whole(32, "9b5abf8302236391");
+    shown("offload $lulesh-27/lulesh-27.dumpi.tar.xz --threshold 0.01")
+        .whole(32, "9b5abf8302236391");
     shown("offload --print-host").whole(28, "ef42c91cc655378a");
     shown_with(
         "offload $recorder/fan-in-4.dumpi.tar.xz --handlers 191",

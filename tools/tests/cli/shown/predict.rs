@@ -31,13 +31,13 @@ fn luleshs_messages_differ_in_source_or_tag_so_with_domains_no() {
 /// A table that is too small is not enlarged, in windows and in streams.
 #[test]
 fn a_table_that_is_too_small_is_not_enlarged_in_windows() {
-    shown("predict --handlers 8 --scenario nc --receives 1024 --window 128 --format json")
+    shown("predict --handlers 8 --scenario nc --receives 1024 --windows 128 --format json")
         .json("/rates/0/to_software_percent", "0.0");
-    shown("predict --handlers 8 --scenario nc --receives 16 --window 128 --format json")
+    shown("predict --handlers 8 --scenario nc --receives 16 --windows 128 --format json")
         .json("/rates/0/to_software_percent", "87.5");
-    shown("predict --handlers 8 --scenario nc --receives 1024 --stream --format json")
+    shown("predict --handlers 8 --scenario nc --receives 1024 --windows 0 --format json")
         .json("/rates/0/to_software_percent", "0.0");
-    shown("predict --handlers 8 --scenario nc --receives 16 --stream --format json")
+    shown("predict --handlers 8 --scenario nc --receives 16 --windows 0 --format json")
         .json("/rates/0/to_software_percent", "99.8046875");
 }
 
@@ -174,20 +174,20 @@ fn calibration_writes_a_profile_the_rates_are_others_than_those() {
 
 #[test]
 fn rates_as_people_read_them() {
-    shown("predict --handlers 2,5-6 --scenario nc,wc-fp,wc-sp,mixed:40 --window 12 --wide")
+    shown("predict --handlers 2,5-6 --scenario nc,wc-fp,wc-sp,mixed:40 --windows 12 --wide")
         .whole(14, "0e1635f8010fa4e3");
     shown(
-        "predict --handlers 4 --scenario mixed:30 --window 16 --bytes 5000 --receives 8 --seed 9 \
+        "predict --handlers 4 --scenario mixed:30 --windows 16 --bytes 5000 --receives 8 --seed 9 \
         --like prototype",
     )
     .whole(4, "adfa852f61a943f6");
-    shown("predict --handlers 3 --scenario wc-sp --window 9 --bytes 300 --eager-limit 100 \
+    shown("predict --handlers 3 --scenario wc-sp --windows 9 --bytes 300 --eager-limit 100 \
         --early-check --hashes absent --removal eager --domains keyed --bins 2 --format csv")
         .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent", "wc-sp,3,0.740288890336565,4.052472,0,6,0,85.981706864107,EU count,47.00598167028605"]);
-    shown("predict --handlers 8 --scenario mixed:50 --window 40 --profile generic --set eus.cores=2 \
+    shown("predict --handlers 8 --scenario mixed:50 --windows 40 --profile generic --set eus.cores=2 \
         --set eus.per_core=3 --fast-path literal --format csv")
         .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent", "mixed:50,8,3.596259558097158,2.2245335384615386,0,22,0,62.56861351415568,serial hand-over,31.186413982699946"]);
-    shown("predict --handlers 2 --scenario nc --stream --removal deferred --format csv")
+    shown("predict --handlers 2 --scenario nc --windows 0 --removal deferred --format csv")
         .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent", "nc,2,0.9946175317958542,2.010823191894531,0,0,0,99.37294908350313,EU count,96.6714603610906"]);
     shown("predict --handlers 2,4 --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --rank 1 --wide")
         .whole(4, "3fa10b9c6c4bc605");
