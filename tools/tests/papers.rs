@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-struct Row {
+struct CellRow {
     command: String,
     output: String,
 }
@@ -24,8 +24,8 @@ fn plain(text: &str) -> String {
 }
 
 /// The rows of all tables; only a heading has no command. `"` stands for the command above.
-fn rows(page: &str) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+fn rows(page: &str) -> Vec<CellRow> {
+    let mut rows: Vec<CellRow> = Vec::new();
     for line in page.lines().filter(|line| line.starts_with("| ")) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         assert_eq!(cells.len(), 4, "{line}");
@@ -36,7 +36,7 @@ fn rows(page: &str) -> Vec<Row> {
         let command = above.or_else(|| code(cells[1]).map(str::to_owned));
         match (command, code(cells[2])) {
             (Some(command), Some(output)) => {
-                rows.push(Row {
+                rows.push(CellRow {
                     command,
                     output: plain(output),
                 });
@@ -55,7 +55,7 @@ fn every_row_is_what_its_command_prints() {
     let rows = rows(&page);
     assert!(rows.len() >= 20, "{} rows", rows.len());
     let mut printed: BTreeMap<&str, String> = BTreeMap::new();
-    for Row { command, output } in &rows {
+    for CellRow { command, output } in &rows {
         let lines = printed.entry(command).or_insert_with(|| {
             let mut run = Command::new(programs::of(&command.split(' ').collect::<Vec<_>>()));
             let ran = run

@@ -11,9 +11,9 @@ use dpamatch_predict::calibrate::{self, Measured, calibrate};
 use dpamatch_predict::figure8::{CHOICES, Point, Use, mape, points};
 use dpamatch_predict::sensitivity::{held_out, scaled, sensitivity};
 use dpamatch_predict::{
-    Barrier, BlockBegin, BlockEnd, Domains, FastPath, Kind, Level, Offer, Overlap, Part, Pattern,
-    Phase, Placement, Profile, Removal, Sequence, Setup, band, limits, override_text, predict, sdr,
-    series, simulate, story, write_chrome,
+    Barrier, BlockBegin, BlockEnd, Domains, FastPath, Level, LineKind, Offer, Overlap, Part,
+    Pattern, Phase, Placement, Profile, Removal, Sequence, Setup, band, limits, override_text,
+    predict, sdr, series, simulate, story, write_chrome,
 };
 use dpamatch_vocabulary::{
     CommId, Envelope, MsgId, Operation, PaperWorkload, ProbeId, Rank, RecvId, Selector, SourceSel,
@@ -176,7 +176,7 @@ fn described(out: &mut String, part: &Part) -> std::fmt::Result {
         )?;
         writeln!(out, "  {:?}", eu.time)?;
     }
-    for (kind, name) in Kind::NAMED {
+    for (kind, name) in LineKind::NAMED {
         let all = outcome.eus.iter().map(|eu| eu.accesses[kind as usize]);
         let mut sum = all.clone().next().expect("an EU");
         for more in all.skip(1) {

@@ -3,7 +3,7 @@
 //! The archive holds a tree as below a prefix: commands, provider, C library, emulator, manual
 //! pages, completions, and the recorder's sources, which each MPI library needs compiled anew.
 //! `install.sh PREFIX` copies the tree. The emulator's libraries have the names of a vendor's, so
-//! they are in a folder of their own, which no search path has by default.
+//! they are in their own folder, which no search path has by default.
 
 use std::env::consts::ARCH;
 use std::fs;

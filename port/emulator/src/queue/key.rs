@@ -156,7 +156,9 @@ impl Keys {
 
     pub(crate) fn read(
         &self,
-        (key, address, bytes): (u32, u64, u64),
+        key: u32,
+        address: u64,
+        bytes: u64,
         rights: i32,
         into: &mut Vec<u8>,
     ) -> Result<(), String> {
@@ -170,7 +172,8 @@ impl Keys {
 
     pub(crate) fn write(
         &self,
-        (key, address): (u32, u64),
+        key: u32,
+        address: u64,
         rights: i32,
         from: &[u8],
     ) -> Result<(), String> {

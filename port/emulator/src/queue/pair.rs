@@ -114,13 +114,15 @@ impl Nic {
                 segments(2)?;
                 let right = allowed(format::REMOTE_WRITE)?;
                 self.gather(pd, bytes, 0x20, &mut data, MESSAGE)?;
-                let place = (format::be32(bytes, 0x18), format::be64(bytes, 0x10));
+                let (key, address) = (format::be32(bytes, 0x18), format::be64(bytes, 0x10));
                 if opcode == format::WRITE_IMMEDIATE {
                     self.receiver(pair.remote)?;
                 }
                 if !data.is_empty() {
-                    self.keys.allows(place.0, peer_pd).map_err(remote)?;
-                    self.keys.write(place, right, &data).map_err(remote)?;
+                    self.keys.allows(key, peer_pd).map_err(remote)?;
+                    self.keys
+                        .write(key, address, right, &data)
+                        .map_err(remote)?;
                 }
                 if opcode == format::WRITE_IMMEDIATE {
                     self.receive_message(pair.remote, &data, bytes, opcode)?;
@@ -137,13 +139,14 @@ impl Nic {
                         return Err(format!("a read of {length} bytes").into());
                     }
                     data.clear();
-                    let source = (format::be32(bytes, 0x18), from, length);
-                    self.keys.allows(source.0, peer_pd).map_err(remote)?;
-                    self.keys.read(source, right, &mut data).map_err(remote)?;
-                    let place = (format::be32(bytes, at + 4), format::be64(bytes, at + 8));
-                    self.keys.allows(place.0, pd).map_err(local)?;
+                    let source = format::be32(bytes, 0x18);
+                    self.keys.allows(source, peer_pd).map_err(remote)?;
+                    let read = self.keys.read(source, from, length, right, &mut data);
+                    read.map_err(remote)?;
+                    let (key, address) = (format::be32(bytes, at + 4), format::be64(bytes, at + 8));
+                    self.keys.allows(key, pd).map_err(local)?;
                     self.keys
-                        .write(place, format::LOCAL_WRITE, &data)
+                        .write(key, address, format::LOCAL_WRITE, &data)
                         .map_err(local)?;
                     from = from.wrapping_add(length);
                 }
@@ -166,11 +169,11 @@ impl Nic {
                     .keys
                     .change(key, address, right, change)
                     .map_err(remote)?;
-                let place = (format::be32(bytes, 0x34), format::be64(bytes, 0x38));
+                let (key, address) = (format::be32(bytes, 0x34), format::be64(bytes, 0x38));
                 let old = old.to_ne_bytes();
-                self.keys.allows(place.0, pd).map_err(local)?;
+                self.keys.allows(key, pd).map_err(local)?;
                 self.keys
-                    .write(place, format::LOCAL_WRITE, &old)
+                    .write(key, address, format::LOCAL_WRITE, &old)
                     .map_err(local)
             })(),
             other => Err(format!("opcode {other:#x} is not emulated").into()),

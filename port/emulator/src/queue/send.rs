@@ -292,7 +292,7 @@ impl Nic {
                 let place = (format::be32(bytes, at + 4), format::be64(bytes, at + 8));
                 self.keys.allows(place.0, pd).map_err(local)?;
                 self.keys
-                    .read((place.0, place.1, length as u64), 0, data)
+                    .read(place.0, place.1, length as u64, 0, data)
                     .map_err(local)?;
                 at += format::SEGMENT;
             }
