@@ -18,8 +18,10 @@ mod results;
 mod rv64;
 mod site;
 mod sites;
+mod soak;
 mod test;
 mod unmodelled;
+mod walks;
 
 enum Failure {
     /// Invalid command line; exit code 2.
@@ -46,9 +48,11 @@ const TASKS: &[(&str, Task)] = &[
     ("instructions", instructions::run),
     ("results", results::run),
     ("dist", dist::run),
+    ("walks", walks::run),
     ("rv64", rv64::run),
     ("mpi", mpi::run),
     ("site", site::run),
+    ("soak", soak::run),
     ("help", |_| {
         print!("{HELP}");
         Ok(())

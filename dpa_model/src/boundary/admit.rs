@@ -186,6 +186,19 @@ impl Boundary {
             }
         }
         while let Some(Command::Post(post)) = command.as_deref() {
+            if let Some(row) = &row
+                && stored == 0
+                && on_nic
+                && !log_order
+            {
+                let entered = row.enter_all::<CLASS>(done, &mut labels, free_receives);
+                if entered.posts > 0 {
+                    done += entered.posts;
+                    collisions += entered.collisions;
+                    command = row.next::<CLASS>(done);
+                    continue;
+                }
+            }
             if fault!(LabelTooEarly) {
                 labels.next();
             }

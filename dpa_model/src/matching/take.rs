@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::block_run::BlockRun;
 use super::crew::{Chained, Crew};
-use super::protocol::deliver;
+use super::protocol::{Transfer, deliver};
 use super::scratch::Scratch;
 use crate::descriptor::Posted;
 use crate::message::Completion;
@@ -136,11 +136,11 @@ impl<'a, C: Crew> Taking<'a, C> {
             if receive != ReceiveId::NIL {
                 // SAFETY: inside a block (D1).
                 let posted = unsafe { nic.receives[receive].posted.peek() };
-                let arrival = info.arrival + handler as u64;
+                let transfer = Transfer::of(&self.block.entry(handler), posted.capacity);
                 // SAFETY: this worker runs the handler, and the leader claimed the result's
                 // position.
                 unsafe {
-                    deliver(nic, info, arrival, entries, self.results, handler, &posted);
+                    deliver(nic, info, entries, self.results, handler, &posted, transfer);
                 }
             }
         }

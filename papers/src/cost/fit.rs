@@ -366,7 +366,9 @@ mod tests {
         for place in Distance::ALL {
             for bytes in [8, 64, 512, 1024, 2048, 4096, 8192, 65_536, 1 << 20] {
                 for ppn in [1, 2, 3, 4, 8, 16] {
-                    [1, 10, 300].map(|messages| add(place, bytes, ppn, messages));
+                    for messages in [1, 10, 300] {
+                        add(place, bytes, ppn, messages);
+                    }
                 }
             }
         }

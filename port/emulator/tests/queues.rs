@@ -96,14 +96,14 @@ fn a_handler_that_sleeps_for_good_is_named() {
                 asleep("waits_for_setup", 1, &waits(3), "setup")
             )
         );
+        // The handler may run before the call has written all three completions.
         for name in ["takes", "long"] {
-            assert_eq!(
-                hears(name, seed),
-                (
-                    "3 taken\n".to_owned(),
-                    asleep("takes", 1, &waits(2), "takes")
-                )
-            );
+            let heard = hears(name, seed);
+            let can_be = (1..=3).map(|taken| {
+                let line = asleep("takes", 1, &waits(5 - taken), "takes");
+                (format!("{taken} taken\n"), line)
+            });
+            assert!(can_be.into_iter().any(|it| it == heard), "{name} {seed}: {heard:?}");
         }
     }
 }

@@ -49,6 +49,7 @@ pub fn is_shown(step: &Step) -> bool {
                 | Step::Taken { .. }
                 | Step::Unmatched { .. }
                 | Step::LockMissed { .. }
+                | Step::RuleLeftOut
         )
 }
 

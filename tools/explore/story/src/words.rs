@@ -253,6 +253,12 @@ pub(crate) fn words(stage: &Stage<'_>, told: TimedStep) -> Option<Said> {
                 "handler {handler} leaves the receive in its chain: another handler holds the bin's lock"
             ),
         ),
+        Step::RuleLeftOut => {
+            let handler = stage.handler_of(actor);
+            let whom = handler.map_or("the boundary".to_owned(), |it| format!("handler {it}"));
+            let text = format!("{whom}: the broken rule would act here; it is left out");
+            Some(Said::Moment(MomentKind::LeftOut, handler, text))
+        }
         _ => None,
     }
 }
