@@ -39,7 +39,7 @@ struct Walk {
     steps: &'static [Step],
 }
 
-/// The library's user writes the page's example into their own program.
+/// The library's user writes the page's example into a program of their own.
 const LIBRARY: &str = r#"cargo init -q --name mine . \
     && printf 'dpamatch = { path = "%s" }\n' "$ROOT" >> Cargo.toml \
     && cp "$ROOT/Cargo.lock" . \
@@ -49,9 +49,12 @@ const WALKS: &[Walk] = &[
     Walk {
         name: "benchmark",
         steps: &[
-            step("dpamatch bench --rounds 1 --keep-disturbed", "no conflict"),
             step(
-                "dpamatch bench --scenario NC --bytes 8,64,1024 --windows 100 --rounds 3 --reps 20 \
+                "dpamatch bench --rounds 1 --keep-disturbed --any-placement",
+                "Next: dpamatch bench --all",
+            ),
+            step(
+                "dpamatch bench --scenario NC --bytes 8,64,1024 --windows 100 --rounds 5 --reps 20 \
                  --any-placement --keep-disturbed --save rates.json --out figures \
                  && ls figures",
                 "sizes.svg",
@@ -60,7 +63,7 @@ const WALKS: &[Walk] = &[
             step(
                 "PYTHONPATH=$ROOT/tools/python python3 -c \
                  'import dpamatch; print(len(dpamatch.load(\"rates.json\").rows(\"rates\")))'",
-                "15",
+                "12",
             ),
         ],
     },
@@ -69,7 +72,7 @@ const WALKS: &[Walk] = &[
         steps: &[
             step(
                 "dpamatch explore --example x5 --fault forcing-ignored --html x5.html; \
-                 grep -c 'it is left out' x5.html",
+                 grep -c 'here the rule is left out' x5.html",
                 "x5.html is written",
             ),
             step(
@@ -101,7 +104,7 @@ const WALKS: &[Walk] = &[
         steps: &[
             step(
                 "dpamatch trace check $ROOT/tests/data/traces/minife-16/minife-16.dumpi.tar.xz",
-                "consistent",
+                "agrees with the footer",
             ),
             step(
                 "dpamatch analyze $ROOT/tests/data/traces/minife-16/minife-16.dumpi.tar.xz \

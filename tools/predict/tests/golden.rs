@@ -672,8 +672,8 @@ fn runs_are_as_written_down() {
         bluefield3, no hashes in the header: all kinds of events | 32 | 140fe16a8ea142f6
         bluefield3, lazy: all kinds of events | 33 | 6f1b96b4f4af2577
         bluefield3, eager: all kinds of events | 33 | 6f1b96b4f4af2577
-        bluefield3, domains: all kinds of events | 30 | 7fbf3597486ac419
-        bluefield3, domains and lanes: all kinds of events | 30 | 7fbf3597486ac419
+        bluefield3, domains: all kinds of events | 31 | c8e261c5cf228571
+        bluefield3, domains and lanes: all kinds of events | 31 | c8e261c5cf228571
         bluefield3, 512 bytes are eager: all kinds of events | 33 | dc3ae2ceac02da66
         bluefield3, 65 bytes are eager: all kinds of events | 33 | 5c3661755a1ac5c4
         bluefield3, 8192 bytes are eager: all kinds of events | 32 | b3d751a72e5d0ed7
@@ -693,7 +693,7 @@ fn runs_are_as_written_down() {
         bluefield3: at recorded times | 29 | 1f13c7fbed78a9d4
         bluefield3-instructions, as it is: all kinds of events | 34 | 165449acbf3fc768
         bluefield3-instructions, off: all kinds of events | 34 | d089245ab0fc7f45
-        bluefield3-instructions, domains: all kinds of events | 32 | b8d5c1c31cef9cbc
+        bluefield3-instructions, domains: all kinds of events | 33 | 1161fa170a75525b
         bluefield3-instructions: at recorded times | 31 | 4cf15e83c738fa88
     "#]]
     .assert_eq(&digests(&reported("runs", runs)));
@@ -766,7 +766,7 @@ fn stories_are_as_written_down() {
     expect![[r#"
         Block 0 with Paper | 20 | 92967531f6bb25b3
         Block 5 with Paper | 24 | 0138fc343fe35343
-        Block 12 with Keyed | 15 | c70b39b0de05f22e
+        Block 12 with Keyed | 16 | b3e0e0aac1f949c7
         Block 99 with Paper | 2 | 2279269ad21de46d
         A trace of the last part | 47 | b4efd0203e8d7f6c
     "#]]

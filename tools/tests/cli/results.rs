@@ -13,7 +13,7 @@ use super::*;
 const WITHOUT_RESULTS: [&str; 2] = ["completions", "man"];
 
 /// Command lines that have a document. [`files`] writes the files `@NAME`.
-const DOCUMENTS: [&str; 42] = [
+const DOCUMENTS: [&str; 43] = [
     "ablation --handlers 1 --equal 0",
     "accuracy",
     "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --engine all --check",
@@ -24,6 +24,7 @@ const DOCUMENTS: [&str; 42] = [
     "bench --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --rounds 2 --budget 0",
     "calibrate @M",
     "channels --pairs 10 --bursts 1,8",
+    "channels --only real --pairs 2 --bursts 2 --policy static:3",
     "compare spans depth --depths 1,16 --rounds 1",
     "compare queues applications overhead search --ranks 16 --rounds 0",
     "compare complexity rate --rounds 0 --engine bins",

@@ -11,7 +11,7 @@ fn printed(words: &str) -> String {
 }
 
 /// Every command with tables, each table at least once.
-const LINES: [&str; 31] = [
+const LINES: [&str; 32] = [
     "ablation --handlers 1",
     "accuracy",
     "analyze $minife-16/minife-16.dumpi.tar.xz --engine all --check --receives 2",
@@ -21,6 +21,7 @@ const LINES: [&str; 31] = [
     "bench --rounds 1 --reps 1 --budget 0 --keep-disturbed --scenario NC --windows 20 --baseline no-matching,memcpy,bins,list",
     "bench --trace $recorder/lammps-4.dumpi.tar.xz --rounds 1 --budget 0",
     "calibrate @rates",
+    "channels --pairs 2 --bursts 2 --only real",
     "channels --pairs 2 --bursts 1,2 --only overhead,latency,discovery,never-worse,thresholds",
     "compare search any memory spans queues overhead complexity --ranks 64 --pending 1 --rounds 0 --engine list,bins",
     "compare depth --depths 1 --rounds 0",

@@ -24,7 +24,7 @@ pub(super) fn steps(args: &Args, what: What) -> usize {
         What::NeverWorse => {
             Distribution::value_variants().len() * Gap::STUDIED.len() * args.bursts.len()
         }
-        What::Overhead | What::Thresholds => 0,
+        _ => 0,
     }
 }
 

@@ -67,9 +67,10 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub(crate) fn new() -> Self {
+    /// Numbers of its keys begin behind `first`.
+    pub(crate) fn new(first: u32) -> Self {
         Self {
-            keys: Slab::new(FIRST),
+            keys: Slab::new(first + FIRST),
             made: 0,
         }
     }
@@ -156,9 +157,7 @@ impl Keys {
 
     pub(crate) fn read(
         &self,
-        key: u32,
-        address: u64,
-        bytes: u64,
+        (key, address, bytes): (u32, u64, u64),
         rights: i32,
         into: &mut Vec<u8>,
     ) -> Result<(), String> {
@@ -172,8 +171,7 @@ impl Keys {
 
     pub(crate) fn write(
         &self,
-        key: u32,
-        address: u64,
+        (key, address): (u32, u64),
         rights: i32,
         from: &[u8],
     ) -> Result<(), String> {

@@ -47,6 +47,11 @@ impl Receiver {
         }
     }
 
+    /// As it was made: no buffer was taken.
+    pub(super) fn reset(&mut self) {
+        (self.taken, self.broken) = (0, false);
+    }
+
     pub(crate) fn has_buffer(&self) -> bool {
         !self.broken && self.record.word(0) as u16 != self.taken
     }
@@ -102,7 +107,7 @@ impl Buffer {
             }
             let (now, rest) = message.split_at(message.len().min(length as usize));
             keys.allows(key, pd)?;
-            keys.write(key, format::be64(&raw, 8), format::LOCAL_WRITE, now)?;
+            keys.write((key, format::be64(&raw, 8)), format::LOCAL_WRITE, now)?;
             message = rest;
         }
         if message.is_empty() {

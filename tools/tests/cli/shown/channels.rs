@@ -102,3 +102,15 @@ fn several_costs_are_set() {
     )
     .whole(80, "0bb4adbd08bcb84e");
 }
+
+/// Threads send by every channel, and the order of each sender is checked.
+#[test]
+fn threads_send_by_every_channel_and_the_order_of_each_sender() {
+    shown("channels --only real --pairs 3 --bursts 2 --policy static:3")
+        .has_lines("channel empty_ns published_ns")
+        .has("60 messages by shared memory and 60 messages by TCP came in the order sent.")
+        .has("round-robin")
+        .has("static:3")
+        .has("The emulated card holds each message, so shared memory and network copy once more.")
+        .has("1600 messages came by the kernel copy.");
+}

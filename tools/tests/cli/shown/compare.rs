@@ -25,18 +25,18 @@ fn every_form_without_times() {
         "compare depth patterns overhead --ranks 64 --engine list,4d,col-pnp,simd --depths 1,100 \
         --rounds 0 --format table",
     )
-    .whole(44, "3ce73d364a9d2070");
+    .whole(44, "62d5ee06362d6d60");
     shown(
         "compare depth patterns overhead --ranks 64 --engine list,4d,col-pnp,simd --depths 1,100 \
         --rounds 0 --format markdown",
     )
-    .whole(55, "830a17bab30fef52");
+    .whole(55, "053cd30f9b0881c3");
 }
 
 /// The parameters k, theta and the threshold of 4D's list are those asked for.
 #[test]
 fn the_parameters_k_theta_and_the_threshold_of_4ds_list_are_those() {
-    shown("compare queues --ranks 64 --k 3,5 --rounds 0 --format csv").whole(7, "af37fac170887cb5");
+    shown("compare queues --ranks 64 --k 3,5 --rounds 0 --format csv").whole(7, "d3f37ec9307a51cf");
     shown(
         "compare search --pending 10 --engine 4d --threshold 600 --ranks 64 --rounds 0 --format \
         csv",
@@ -100,19 +100,16 @@ fn what_is_compared_as_people_read() {
     )
     .whole(7, "436c400e7e6766e9");
     shown("compare any --ranks 36 --pending 3 --k 3 --theta 4 --rounds 0")
-        .whole(20, "54d4c6abc64b32dd");
-    shown("compare queues --ranks 64 --k 2,6 --rounds 0").whole(14, "130f088a54483857");
+        .whole(20, "e512f2611a3de6e6");
+    shown("compare queues --ranks 64 --k 2,6 --rounds 0").whole(14, "f37850043fb20a29");
     shown_with(
         "compare rate --engine nothing",
         2,
         &["error: invalid value 'nothing' for '--engine <NAME,..>'"],
     )
     .whole(0, "cbf29ce484222325");
-    shown(
-        "compare applications --ranks 27 --rounds 0 --engine list,rank-array,4d,alpu \
-        --list-entries 6",
-    )
-    .whole(54, "68580b71d20381ae");
+    shown("compare applications --ranks 27 --rounds 0 --engine list,rank-array,4d,alpu --room 6")
+        .whole(72, "e0deab622f262f3f");
     shown("compare complexity --engine list,4d,simd,ll-pnp --rounds 0")
         .whole(26, "c479a007a03f3656");
     shown(
@@ -120,6 +117,6 @@ fn what_is_compared_as_people_read() {
         --seed 4",
     )
     .whole(23, "0ad4755623f7df96");
-    shown("compare overhead --ranks 25 --rounds 0 --format csv").whole(5, "ce0767f131a1b8ca");
+    shown("compare overhead --ranks 25 --rounds 0 --format csv").whole(5, "640af1a7d8b246ca");
     shown("compare spans --format csv").whole(10, "7eadf61d4a19428f");
 }

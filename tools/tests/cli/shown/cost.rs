@@ -181,3 +181,16 @@ fn ping_pong_predicts_every_engine_and_the_endpoint_nine_runs() {
         .has("ping_pong_runs,endpoint,,,,,,,,,worst,200,")
         .lines(181);
 }
+
+#[test]
+fn measured_runs_stand_beside_the_model_a_message_of_each() {
+    shown("cost curves --runs @two-runs --out @measured-curves")
+        .has_lines(&[
+            "senders_per_node place bytes measured_us model_us measured_to_model",
+            "1 network 8 5.000 2.306 2.168",
+            "3 socket 1,048,576 300.0 170.8 1.756",
+        ])
+        .file("@measured-curves/curves.csv")
+        .has("network, measured")
+        .lacks("socket, measured");
+}

@@ -1,6 +1,6 @@
 //! Files that the calls read, by name.
 
-pub(super) const INPUTS: [(&str, &str); 48] = [
+pub(super) const INPUTS: [(&str, &str); 49] = [
     (
         "two-phases",
         "phase,src,dst,bytes,tag\na,0,16,8,1\na,0,16,8,2\na,1,16,8,3\na,0,1,8,4\nb,16,0,100,1\n",
@@ -24,6 +24,10 @@ pub(super) const INPUTS: [(&str, &str); 48] = [
     (
         "own-runs",
         "seconds,messages,bytes,steps\n0.0021,100,800,100\n0.0059,200,1600,900\n0.0042,200,1600,200\n0.013,300,24000,2500\n0.0064,300,24000,300\n0.021,400,3200,4100\n0.0081,400,3200,400\n0.0305,500,40000,6000\n0.0105,500,40000,500\n",
+    ),
+    (
+        "two-runs",
+        "seconds,messages,bytes,ppn,place\n0.00005,10,80,1,network\n0.0006,2,2097152,3,socket\n",
     ),
     (
         "diff-before",

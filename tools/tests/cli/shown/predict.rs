@@ -146,12 +146,14 @@ fn every_assumption_is_made_and_the_range_is_that_of_its_rows() {
 
 #[test]
 fn a_trace_for_perfetto_is_json() {
-    shown("predict handlers --handlers 2 --scenario wc-sp --timeline @chrome.json")
-        .file("@chrome.json")
-        .has(r#"{"displayTimeUnit":"ns","traceEvents":["#)
-        .has(r#""tid":1,"name":"slow""#)
-        // Any pointer reads it all.
-        .json("/results", "null");
+    shown(
+        "predict handlers --handlers 2 --scenario wc-sp --like prototype --timeline @chrome.json",
+    )
+    .file("@chrome.json")
+    .has(r#"{"displayTimeUnit":"ns","traceEvents":["#)
+    .has(r#""tid":1,"name":"slow""#)
+    // Any pointer reads it all.
+    .json("/results", "null");
 }
 
 /// Calibration writes a profile: the rates are others than those that the profiles were fitted

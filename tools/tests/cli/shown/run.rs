@@ -19,7 +19,7 @@ fn a_run_is_reported() {
 fn statistics_and_logs_are_one_document() {
     shown("run --provider tests/run --log --format csv --save @run-saved -- tests/run/program.sh")
         .has("ranks,0,59,")
-        .has("logs_engines,")
+        .has("logs_applications,")
         .file("@run-saved")
         .json("/traces/0/processes", "2")
         .json("/traces/0/order/name", r#""recorded""#)
