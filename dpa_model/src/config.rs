@@ -21,7 +21,9 @@ pub const DPA_L2_BYTES: u64 = 3 << 19;
 /// BlueField-3: level-3 cache of the DPA (O4).
 pub const DPA_L3_BYTES: u64 = 3 << 20;
 
-/// What the NIC does with a message without a receive when unexpected memory is exhausted (S21).
+/// What the NIC does with a message without a receive when unexpected memory is exhausted.
+///
+/// Source: S21.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum UnexpectedFull {
     /// The message and all later unmatched ones of its communicator go to the host's software
@@ -55,6 +57,9 @@ pub struct Options {
     pub fast_path: FastPath,
     /// Whether the optimistic search skips receives that a lower handler booked (O27, S16).
     pub early_check: bool,
+    /// Books every candidate (O10), as a card does whose detection looks at bookings. Otherwise a
+    /// handler books only where the early check or the literal form reads bookings.
+    pub always_book: bool,
     /// Removal of consumed receives.
     pub removal: Removal,
     /// The partial barrier of blocks that several workers share.

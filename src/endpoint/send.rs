@@ -81,7 +81,9 @@ impl CommSender {
         self.sender.eager_limit()
     }
 
-    /// Sets whether this sender puts hashes in the headers (O26); otherwise the NIC computes them.
+    /// Sets whether this sender puts hashes in the headers; otherwise the NIC computes them.
+    ///
+    /// Source: O26.
     pub fn set_inline_hashes(&mut self, on: bool) {
         self.sender.set_inline_hashes(on);
     }

@@ -110,7 +110,9 @@ impl<const P: usize> Receives for Slab<Posted, P> {
     }
 }
 
-/// The steps of one search (S28).
+/// The steps of one search.
+///
+/// Source: S28.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Steps {
     /// Full envelope compares.

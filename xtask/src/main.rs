@@ -21,6 +21,7 @@ mod sites;
 mod soak;
 mod test;
 mod unmodelled;
+mod walks;
 
 enum Failure {
     /// Invalid command line; exit code 2.
@@ -47,6 +48,7 @@ const TASKS: &[(&str, Task)] = &[
     ("instructions", instructions::run),
     ("results", results::run),
     ("dist", dist::run),
+    ("walks", walks::run),
     ("rv64", rv64::run),
     ("mpi", mpi::run),
     ("site", site::run),

@@ -1,3 +1,5 @@
+#[cfg(target_os = "linux")]
+mod real;
 mod virtual_time;
 
 use std::fs;
@@ -74,6 +76,9 @@ enum What {
     Discovery,
     NeverWorse,
     Thresholds,
+    /// On threads that send: not the same bytes again
+    #[cfg(target_os = "linux")]
+    Real,
 }
 
 /// See [`Bursts`].
@@ -139,7 +144,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             .iter()
             .filter(|what| args.only.contains(what))
     };
-    let steps = chosen().map(|what| virtual_time::steps(args, *what)).sum();
+    let steps = |what: &What| match what {
+        #[cfg(target_os = "linux")]
+        What::Real => real::steps(args),
+        what => virtual_time::steps(args, *what),
+    };
+    let steps = chosen().map(steps).sum();
     let progress = bar(steps, "");
     let early = Early::catch()?;
     let mut results = Results {
@@ -165,6 +175,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                 virtual_time::thresholds(args, &costs, &mut results);
                 Ok(())
             }
+            #[cfg(target_os = "linux")]
+            What::Real => match real::run(args, &mut results) {
+                Ok(part) => part,
+                Err(error) => {
+                    results.progress.finish_and_clear();
+                    return Err(error.into());
+                }
+            },
         };
         if part.is_err() {
             break;

@@ -9,7 +9,7 @@
 //! - `batch=N`: after each N operations the card does all its work;
 //! - `warm=N`: observers start to count after N batches;
 //! - `harts`, `handlers`, `ends=leader|apart`;
-//! - `fast`, `removal`, `barrier`, `domains`, `early`, `shared`, `bins`, `receives`,
+//! - `fast`, `removal`, `barrier`, `domains`, `early`, `book`, `shared`, `bins`, `receives`,
 //!   `unexpected`, `queue`, `queues`, `comms`: see `NicConfig`;
 //! - `weaken=PLACE=ORDERING` breaks an ordering, in builds that know faults.
 #![no_std]

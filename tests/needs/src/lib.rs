@@ -32,12 +32,14 @@ pub enum Need {
     RiscV,
     /// A C compiler for RISC-V.
     RiscVCompiler,
+    /// Python with pandas and matplotlib.
+    Pandas,
     /// MPI libraries with their test suites and programs.
     Mpi,
 }
 
 impl Need {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::CCompiler,
         Self::PkgConfig,
         Self::Sanitizers,
@@ -47,6 +49,7 @@ impl Need {
         Self::Namespaces,
         Self::RiscV,
         Self::RiscVCompiler,
+        Self::Pandas,
         Self::Mpi,
     ];
 
@@ -62,6 +65,7 @@ impl Need {
             Self::Namespaces => "namespaces",
             Self::RiscV => "riscv64",
             Self::RiscVCompiler => "riscv64-gcc",
+            Self::Pandas => "pandas",
             Self::Mpi => "mpi",
         }
     }
@@ -77,6 +81,7 @@ impl Need {
             Self::Namespaces => "allow `unshare -rn`, and install iproute2",
             Self::RiscV => "run `rustup target add riscv64imac-unknown-none-elf`",
             Self::RiscVCompiler => "install Debian's package gcc-riscv64-unknown-elf",
+            Self::Pandas => "run `pip install pandas matplotlib`",
             Self::Mpi => "run mpi/provider/mpi/install.sh",
         }
     }
@@ -157,7 +162,7 @@ mod tests {
             Err(
                 "DPAMATCH_WITHOUT: no need is called `qemu`; known: cc, pkg-config, sanitizers, cmake, \
                  meson, gdb, namespaces, \
-                 riscv64, riscv64-gcc, mpi"
+                 riscv64, riscv64-gcc, pandas, mpi"
                     .to_owned()
             )
         );

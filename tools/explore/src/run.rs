@@ -212,6 +212,8 @@ fn once(setup: &Setup) -> (Ending, model::BinUse) {
             early_check: setup.early_check,
             removal: setup.removal,
             domains: setup.domains,
+            // Pictures of the paper's rule show its bookings.
+            always_book: setup.domains == model::Domains::Paper,
             barrier: setup.barrier,
             always_shared: true,
             ..model::Options::default()

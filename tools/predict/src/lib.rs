@@ -32,6 +32,6 @@ pub use profile::{
 pub use sequence::Sequence;
 pub use simulate::{FastPath, Part, Setup, SimulateError, simulate};
 pub use story::story;
-pub use workload::Pattern;
+pub use workload::{Pattern, Senders};
 
 pub const WINDOW_MAX: usize = 65_536;

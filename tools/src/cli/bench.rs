@@ -67,9 +67,9 @@ pub(super) struct Args {
     /// Percent of MIX's receives that accept any source or any tag
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
     wild: Option<u32>,
-    /// Percent of MIX's messages that share one key
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
-    conflicts: Option<u32>,
+    /// Percent of MIX's messages that share one key; several percentages are several scenarios
+    #[arg(long, value_name = "PERCENT,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(0..=100))]
+    conflicts: Vec<u32>,
     /// Percent of MIX's receives that are posted after all messages have arrived
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
     late: Option<u32>,
@@ -192,8 +192,8 @@ impl Args {
     }
 
     fn scenarios(&self) -> Result<Vec<Scenario>, BadInput> {
-        let shares = [self.wild, self.conflicts, self.late];
-        if shares.iter().any(Option::is_some) && !self.scenario.iter().any(|name| name == MIX) {
+        let has_shares = self.wild.is_some() || self.late.is_some() || !self.conflicts.is_empty();
+        if has_shares && !self.scenario.iter().any(|name| name == MIX) {
             return Err(BadInput(format!(
                 "--wild, --conflicts and --late need --scenario {MIX}"
             )));
@@ -204,18 +204,24 @@ impl Args {
                 scenarios.extend(Scenario::all());
                 continue;
             }
-            let parsed = if name == MIX {
-                let [wild, conflicts, late] = shares.map(Option::unwrap_or_default);
-                format!("{MIX}-{wild}-{conflicts}-{late}").parse()
-            } else {
-                name.parse()
-            };
             let wrong = |error| {
                 let meant = did_you_mean(name, Scenario::NAMES.split(", ").chain([MIX, "all"]));
                 let known = Scenario::NAMES;
                 BadInput(format!("{error}{meant}; known: {known}, {MIX}, all"))
             };
-            scenarios.push(parsed.map_err(wrong)?);
+            if name == MIX {
+                let [wild, late] = [self.wild, self.late].map(Option::unwrap_or_default);
+                let conflicts = match self.conflicts.as_slice() {
+                    [] => &[0],
+                    several => several,
+                };
+                for conflicts in conflicts {
+                    let name = format!("{MIX}-{wild}-{conflicts}-{late}");
+                    scenarios.push(name.parse().map_err(wrong)?);
+                }
+            } else {
+                scenarios.push(name.parse().map_err(wrong)?);
+            }
         }
         Ok(scenarios)
     }
@@ -647,7 +653,8 @@ fn write_folder(
     if figures.is_empty() {
         writeln!(
             stderr(),
-            "dpamatch: no figure for these options; a figure needs --full or --sweep"
+            "dpamatch: no figure for these options; a figure needs --full, or several values of \
+             --sweep, --sizes or --conflicts, or windows of one message"
         )?;
     }
     for (name, figure) in figures {

@@ -1,6 +1,7 @@
 //! Every command's `--format json` is a document that the schema file allows.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use serde_json::json;
@@ -27,6 +28,36 @@ fn files() {
     }
 }
 
+/// What each line of the table prints with `--format json`.
+pub(super) fn documents() -> &'static [(String, Value)] {
+    static DOCUMENTS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
+        files();
+        let lines = Table::read(include_str!("tables/documents.txt")).head;
+        let document = |line: String| {
+            // What stands behind two dashes is another program's, as are its words before the
+            // document.
+            let (own, rest) = line
+                .split_once(" -- ")
+                .map_or((line.as_str(), ""), |(own, _)| (own, &line[own.len()..]));
+            let output = run(&format!("{own} --format json{rest}"));
+            let errors = String::from_utf8_lossy(&output.stderr);
+            // What `diff` finds worse here is no mistake.
+            let fine = output.status.success() || line.starts_with("diff");
+            assert!(fine, "{line}: {errors}");
+            let begin = output
+                .stdout
+                .iter()
+                .position(|&byte| byte == b'{')
+                .unwrap_or(0);
+            let document = serde_json::from_slice(&output.stdout[begin..])
+                .unwrap_or_else(|error| panic!("{line}: {error}: {errors}"));
+            (line, document)
+        };
+        lines.into_iter().map(document).collect()
+    });
+    &DOCUMENTS
+}
+
 fn validator(pointer: &str) -> Validator {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schema/results-1.json");
     let text = std::fs::read_to_string(path).expect("the schema");
@@ -47,28 +78,10 @@ fn wrong(validator: &Validator, document: &Value) -> Vec<String> {
 
 #[test]
 fn what_commands_print_is_what_the_schema_allows() {
-    files();
     let validator = validator("");
     let mut commands = BTreeSet::new();
-    let lines = Table::read(include_str!("tables/documents.txt")).head;
-    for line in &lines {
-        // What stands behind two dashes is another program's, as are its words before the document.
-        let (own, rest) = line
-            .split_once(" -- ")
-            .map_or((line.as_str(), ""), |(own, _)| (own, &line[own.len()..]));
-        let output = run(&format!("{own} --format json{rest}"));
-        let errors = String::from_utf8_lossy(&output.stderr);
-        // What `diff` finds worse here is no mistake.
-        let fine = output.status.success() || line.starts_with("diff");
-        assert!(fine, "{line}: {errors}");
-        let begin = output
-            .stdout
-            .iter()
-            .position(|&byte| byte == b'{')
-            .unwrap_or(0);
-        let document: Value = serde_json::from_slice(&output.stdout[begin..])
-            .unwrap_or_else(|error| panic!("{line}: {error}: {errors}"));
-        assert_eq!(wrong(&validator, &document), [""; 0], "{line}");
+    for (line, document) in documents() {
+        assert_eq!(wrong(&validator, document), [""; 0], "{line}");
         let command = document["command"].as_str().expect("a command");
         assert!(line.starts_with(command), "{line}: {command}");
         let told = document["command_line"].as_str().expect("a line");

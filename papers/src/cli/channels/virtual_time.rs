@@ -22,7 +22,7 @@ pub(super) fn steps(args: &Args, what: What) -> usize {
             args.kind.len() * args.bursts.len() + HISTORY_BURSTS.len() * HISTORIES.len()
         }
         What::NeverWorse => Kind::value_variants().len() * Gap::STUDIED.len() * args.bursts.len(),
-        What::Overhead | What::Thresholds => 0,
+        _ => 0,
     }
 }
 

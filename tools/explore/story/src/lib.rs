@@ -49,6 +49,7 @@ pub fn is_told(step: &Step) -> bool {
                 | Step::Taken { .. }
                 | Step::Unmatched { .. }
                 | Step::LockMissed { .. }
+                | Step::RuleLeftOut
         )
 }
 

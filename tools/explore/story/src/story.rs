@@ -22,6 +22,8 @@ pub enum Kind {
     Take,
     /// A receive leaves its chain, or stays there for now.
     Unlink,
+    /// A rule is left out.
+    LeftOut,
 }
 
 /// One moment of a story. The boundary's whole work between two blocks is one moment.
@@ -80,7 +82,13 @@ impl Story {
                 }
                 None => None,
             };
-            if let Some(next) = next {
+            // A rule may be asked about several times in a row.
+            let is_again = |next: &Moment| {
+                let last: Option<&Moment> = moments.last();
+                next.kind == Kind::LeftOut
+                    && last.is_some_and(|it| (it.kind, it.handler) == (next.kind, next.handler))
+            };
+            if let Some(next) = next.filter(|next| !is_again(next)) {
                 // Steps without a moment of their own belong to the last one.
                 if !moments.is_empty() {
                     scenes.push(stage.scene.clone());

@@ -200,6 +200,40 @@ fn sizes() -> Report {
     report(rows)
 }
 
+/// Three sizes and three shares of one key; each receiver but `list` has two points or more.
+fn shapes() -> Report {
+    let sized = |peer, size, mega| {
+        let mut row = row(peer, "NC", 100, &[mega, mega * 1.5, mega * 2.0]);
+        row.point.size = size;
+        row
+    };
+    report(vec![
+        sized(NIC, 8, 16.0),
+        sized(NIC, 4096, 1.25),
+        sized(NIC, 64, 12.0),
+        sized(Peer::Bins, 8, 24.0),
+        sized(Peer::Bins, 64, 20.0),
+        sized(Peer::List, 64, 3.0),
+        row(NIC, "MIX-10-50-5", 64, &[7.0]),
+        row(NIC, "MIX-10-0-5", 64, &[9.0]),
+        row(NIC, "MIX-0-20-5", 64, &[8.0]),
+        row(Peer::Bins, "MIX-10-0-5", 64, &[6.0]),
+        row(Peer::Bins, "MIX-10-100-5", 64, &[5.0]),
+    ])
+}
+
+/// No line has one point; what draws nothing has no figure.
+#[test]
+fn figures_are_of_what_was_varied() {
+    let csv = |report: &Report| {
+        let figures = figures::all(report, NIC).into_iter();
+        let figures = figures.map(|(name, figure)| format!("{name}\n{}", figure.csv()));
+        figures.collect::<Vec<_>>().join("\n")
+    };
+    expect_file!["tests/shapes.txt"].assert_eq(&csv(&shapes()));
+    assert_eq!(csv(&moved()), "", "one point each");
+}
+
 fn check(report: &Report, expected: &ExpectFile) {
     let part = &Part::one(report);
     let header = header(false);
@@ -375,6 +409,7 @@ fn the_points_are_those_asked_for() {
         "--scenario all --baseline none",
         "--out folder --windows 1",
         "--sizes all --windows 1,7 --baseline none",
+        "--scenario MIX --conflicts 0,20,50 --windows 9 --baseline bins",
     ] {
         shown += &format!("bench {arguments}\n  {}\n", points(arguments).join("\n  "));
     }

@@ -27,7 +27,7 @@ pub(super) struct HandlersArgs {
     /// Number of handlers
     #[arg(long, value_name = "N", default_value_t = 8)]
     handlers: usize,
-    /// nc, wc-fp, wc-sp or mixed:P
+    /// nc, wc-fp, wc-sp, mixed:P or senders:P[+PART..]
     #[arg(long, value_name = "NAME", default_value = "nc", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
     scenario: String,
     #[command(flatten)]
