@@ -347,11 +347,21 @@ mod tests {
             limit("bins", |it| &mut it.bins, 1, 1_048_576),
             limit("communicators", |it| &mut it.communicators, 1, 1_048_576),
             // With 16 handlers, see below.
-            limit("completion_queue", |it| &mut it.completion_queue, 16, 1 << 30),
+            limit(
+                "completion_queue",
+                |it| &mut it.completion_queue,
+                16,
+                1 << 30,
+            ),
             limit("command_queue", |it| &mut it.command_queue, 1, 1 << 30),
             limit("completion_ring", |it| &mut it.completion_ring, 16, 1 << 30),
             limit("completion_queues", |it| &mut it.completion_queues, 1, 64),
-            limit("bounce_buffers", |it| &mut it.bounce_buffers, 1, 2_147_483_647),
+            limit(
+                "bounce_buffers",
+                |it| &mut it.bounce_buffers,
+                1,
+                2_147_483_647,
+            ),
             limit("eager_limit", |it| &mut it.eager_limit, 0, 1 << 30),
             limit("unexpected", |it| &mut it.unexpected, 1, 2_147_483_647),
             limit("regions", |it| &mut it.regions, 1, 8_388_608),
@@ -417,7 +427,11 @@ mod tests {
                 unexpected_buffers: buffers,
                 ..NicConfig::default()
             };
-            assert_eq!(is_in_range("unexpected_buffers", &config), fits, "{buffers}");
+            assert_eq!(
+                is_in_range("unexpected_buffers", &config),
+                fits,
+                "{buffers}"
+            );
             assert_eq!(config.validate().is_ok(), fits, "{buffers}");
         }
         let all = 2_147_483_647;
@@ -435,7 +449,10 @@ mod tests {
                 communicators,
                 ..NicConfig::default()
             };
-            assert_eq!(config.total_index_bins(), communicators * (3 * (1 << 20) + 1));
+            assert_eq!(
+                config.total_index_bins(),
+                communicators * (3 * (1 << 20) + 1)
+            );
             assert_eq!(is_in_range("index_bins", &config), fits, "{communicators}");
         }
         for (queue, power) in [(63, false), (64, true), (65, false)] {

@@ -1,4 +1,5 @@
-//! Writes the tables of docs/domains.md: `cargo run -p dpamatch_papers --example domains -- TRACE..`.
+//! Writes the tables of docs/domains.md:
+//! `cargo run -p dpamatch_papers --example domains -- TRACE..`.
 //!
 //! Without traces the table of recorded programs stays as it is.
 

@@ -60,9 +60,9 @@ impl PostRow<'_> {
         }
     }
 
-    /// Appends the due posts from `first` on, which has begun, to the posted queue while descriptors
-    /// are free. No message waits for a receive. A separate loop without calls, so that its values
-    /// stay in registers.
+    /// Appends the due posts from `first` on to the posted queue while descriptors are free. The
+    /// first has begun, and no message waits for a receive. A separate loop without calls, so that
+    /// its values stay in registers.
     #[inline(never)]
     pub(super) fn enter_all<const CLASS: usize>(
         &self,

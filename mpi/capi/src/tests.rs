@@ -783,9 +783,24 @@ fn a_receive_without_memory_leaves_everything_as_it_was() {
     let (mut message, status) = world.take();
     assert_eq!((status.source, status.tag, status.bytes), (5, 6, 4));
     let taken = message;
-    let code = call!(dpamatch_imrecv(world.endpoint, &raw mut message, to, LONG, place));
-    assert_eq!((code, message, request.is_null()), (DPAMATCH_ERR_SYSTEM, taken, true));
-    let code = call!(dpamatch_imrecv(world.endpoint, &raw mut message, to, 4, place));
+    let code = call!(dpamatch_imrecv(
+        world.endpoint,
+        &raw mut message,
+        to,
+        LONG,
+        place
+    ));
+    assert_eq!(
+        (code, message, request.is_null()),
+        (DPAMATCH_ERR_SYSTEM, taken, true)
+    );
+    let code = call!(dpamatch_imrecv(
+        world.endpoint,
+        &raw mut message,
+        to,
+        4,
+        place
+    ));
     assert_eq!((code, message.is_null()), (DPAMATCH_OK, true));
     assert_eq!((world.wait(request).0, &buffer), (DPAMATCH_OK, b"four"));
     let (code, request) = world.post(5, 6, &mut buffer);
@@ -793,5 +808,69 @@ fn a_receive_without_memory_leaves_everything_as_it_was() {
     assert_eq!((world.wait(request).0, &buffer), (DPAMATCH_OK, b"more"));
     free(sender);
     // The communicator has no receive and no message.
-    assert_eq!(call!(dpamatch_comm_free(world.endpoint, &raw mut world.comm)), DPAMATCH_OK);
+    assert_eq!(
+        call!(dpamatch_comm_free(world.endpoint, &raw mut world.comm)),
+        DPAMATCH_OK
+    );
+}
+
+/// A clone sends to its sender's endpoint, and so do its requests.
+#[test]
+fn a_clone_belongs_to_the_endpoint_of_its_sender() {
+    let (world, other) = (World::open(c"", 0), World::open(c"", 0));
+    let (sender, mut clone) = (world.sender(5), null_mut());
+    assert_eq!(
+        call!(dpamatch_sender_clone(sender, &raw mut clone)),
+        DPAMATCH_OK
+    );
+    free(sender);
+    let bytes = b"four".as_ptr().cast();
+    let send_by = |endpoint| call!(dpamatch_send(endpoint, clone, 6, bytes, 4));
+    assert_eq!(send_by(other.endpoint), DPAMATCH_ERR_ARGUMENT);
+    assert_eq!(send_by(world.endpoint), DPAMATCH_OK);
+    let mut sent = issend(clone, 6, b"more");
+    let place = &raw mut sent;
+    assert_eq!(
+        call!(dpamatch_send_wait(other.endpoint, place)),
+        DPAMATCH_ERR_ARGUMENT
+    );
+    assert!(!sent.is_null());
+    for text in [b"four", b"more"] {
+        let mut buffer = [0; 4];
+        let (code, request) = world.post(5, 6, &mut buffer);
+        assert_eq!(
+            (code, world.wait(request).0, &buffer),
+            (DPAMATCH_OK, DPAMATCH_OK, text)
+        );
+    }
+    assert_eq!(
+        call!(dpamatch_send_wait(world.endpoint, place)),
+        DPAMATCH_OK
+    );
+    assert!(sent.is_null());
+    free(clone);
+}
+
+/// However a receive ends, its buffer is the next one's.
+#[test]
+fn buffers_of_receives_that_end_are_used_again() {
+    let world = World::open(c"", 0);
+    // SAFETY: the endpoint is alive.
+    let spare = || unsafe { with(world.endpoint, |inside| Ok(inside.spare())) }.map_err(|_| "");
+    let (sender, mut buffer) = (world.sender(5), [0; 4]);
+    for (text, ends) in [
+        (None, DPAMATCH_ERR_CANCELLED),
+        (Some(&b"four"[..]), DPAMATCH_OK),
+        (Some(b"longer"), DPAMATCH_ERR_TRUNCATED),
+        (None, DPAMATCH_ERR_CANCELLED),
+    ] {
+        let (code, request) = world.post(5, 6, &mut buffer);
+        assert_eq!((code, spare()), (DPAMATCH_OK, Ok(0)));
+        match text {
+            Some(text) => assert_eq!(send(sender, 6, text), DPAMATCH_OK),
+            None => assert_eq!(call!(dpamatch_cancel(world.endpoint, request)), DPAMATCH_OK),
+        }
+        assert_eq!((world.wait(request).0, spare()), (ends, Ok(1)), "{text:?}");
+    }
+    free(sender);
 }

@@ -23,7 +23,7 @@ doca_error_t doca_mmap_dev_get_dpa_handle(struct doca_mmap *mmap, struct doca_de
 					  doca_dpa_dev_mmap_t *handle);
 doca_error_t doca_mmap_export_rdma(struct doca_mmap *mmap, const struct doca_dev *device,
 				   const void **export_data, size_t *bytes);
-/* Refused. */
+/* `user` has no effect. */
 doca_error_t doca_mmap_create_from_export(const union doca_data *user, const void *export_data,
 					  size_t bytes, struct doca_dev *device,
 					  struct doca_mmap **mmap);

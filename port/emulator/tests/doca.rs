@@ -114,6 +114,62 @@ fn scenes_of_the_samples_are_right() {
     }
 }
 
+/// The wire that joins the programs of a test.
+fn link(name: &str) -> String {
+    let socket = prefix().join(name);
+    // What an earlier run has left.
+    let _ = std::fs::remove_file(&socket);
+    format!("link:path={}", socket.display())
+}
+
+/// Messages, their immediates, writes and reads go from one program to another.
+#[test]
+fn two_programs_have_connections() {
+    let (said, errors) = scene(&["between"], false, &link("between"));
+    let mut lines: Vec<_> = said.lines().collect();
+    // Two programs say it.
+    lines.sort_unstable();
+    let right = [
+        "100000 bytes there and back",
+        "12 messages: values 78, immediates 7800, connections 12, types 36, bytes 96",
+        "DOCA_ERROR_INVALID_VALUE",
+        "read 471111 of 100000 bytes",
+    ];
+    assert_eq!(lines, right, "{errors}");
+    let refused = "dpa: doca_mmap_create_from_export: 31 bytes are no export of a map\n";
+    assert_eq!(errors, refused);
+}
+
+/// A pair whose peer's program has ended completes with an error and a line.
+#[test]
+fn a_program_that_has_ended_does_not_answer() {
+    let (said, errors) = scene(&["peer_ends"], false, &link("peer_ends"));
+    assert_eq!(
+        said, "DOCA_ERROR_INVALID_VALUE\ncompletion 13\n",
+        "{errors}"
+    );
+    let found = errors.lines().nth(1).unwrap_or_default();
+    let why = "does not answer: no other program is there";
+    assert!(found.starts_with("dpa: send queue 0x"), "{errors}");
+    assert!(
+        found.ends_with(why) && errors.lines().count() == 2,
+        "{errors}"
+    );
+}
+
+/// Without a link, a peer in another program is refused.
+#[test]
+fn programs_that_no_link_joins_have_no_connection() {
+    let mut command = Command::new(program(false));
+    command.args(["--scene", "between"]).env("DPA_WIRE", "loop");
+    let ran = command.output().expect("a program");
+    let errors = text(&ran.stderr);
+    let why = "the map is of a program that no link joins to this one: DPA_WIRE=link:path=FILE of \
+               both does";
+    assert!(errors.contains(why), "{errors}");
+    assert_eq!(ran.status.code(), Some(1), "{errors}");
+}
+
 /// The number of the line with a mark.
 fn line_of(name: &str) -> usize {
     let mark = format!("/* ERROR {name} */");

@@ -69,8 +69,8 @@ fn a_handler_that_sleeps_for_good_is_named() {
     let waits = |count: u32| {
         format!("while {count} completions wait in its queue 0x400, which is not armed")
     };
-    // The wire fills the queue while the handler runs, so whether it sleeps after its first frames or
-    // after the last depends on when the host's rule comes. Both are named, each with its own cause.
+    // The wire fills the queue while the handler runs. Whether the handler sleeps after its first
+    // frames or after the last depends on when the host's rule comes. Each has its own line.
     let full = (
         "16 taken\n".to_owned(),
         asleep("takes_frames", 1, &waits(64), "frames"),
@@ -103,7 +103,10 @@ fn a_handler_that_sleeps_for_good_is_named() {
                 let line = asleep("takes", 1, &waits(5 - taken), "takes");
                 (format!("{taken} taken\n"), line)
             });
-            assert!(can_be.into_iter().any(|it| it == heard), "{name} {seed}: {heard:?}");
+            assert!(
+                can_be.into_iter().any(|it| it == heard),
+                "{name} {seed}: {heard:?}"
+            );
         }
     }
 }

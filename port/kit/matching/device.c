@@ -5,23 +5,12 @@
 #include "../../emulator/examples/counter/queues/device.h"
 
 #define RECEIVED 2 /* opcode of a completion */
-enum { PANICKED = 128, BAD_COMPLETION, BAD_MESSAGE, NO_WINDOW };
 
 void dpamatch_panicked(void)
 {
 	flexio_dev_error(PANICKED);
 	for (;;)
 		flexio_dev_thread_finish();
-}
-
-void dpamatch_pause(void)
-{
-	__dpa_thread_memory_fence(__DPA_R, __DPA_R);
-}
-
-void dpamatch_write_back(void)
-{
-	__dpa_thread_window_writeback();
 }
 
 static void release(struct queue *queue)
@@ -113,103 +102,25 @@ void dpamatch_begin_read(const uint64_t *descriptor, void *target, uint32_t byte
 	flexio_dev_qp_sq_ring_db(own->index, own->number);
 }
 
-/* Rings of struct dpamatch_slot. */
-
-static struct dpamatch_slot *slot(uint64_t slots, uint64_t position, uint64_t depth)
+static void give_up(int code)
 {
-	return (struct dpamatch_slot *)slots + (position & (depth - 1));
+	flexio_dev_error((uint64_t)code);
 }
 
-static uint64_t owner(uint64_t position, uint64_t depth)
+static void wake_worker(struct card *card, uint32_t at)
 {
-	return (position & depth) == 0;
+	flexio_dev_msix_send(card->workers[at].bell.number);
 }
 
-/* ordering: one release, one acquire: a slot's state and a ring's head publish what was written before. */
-static uint64_t load(uint64_t address)
-{
-	return __atomic_load_n((uint64_t *)address, __ATOMIC_ACQUIRE);
-}
+#include "engine.h"
 
-/* ordering: as in `load`. */
-static void store(uint64_t address, uint64_t value)
-{
-	__atomic_store_n((uint64_t *)address, value, __ATOMIC_RELEASE);
-}
-
-/* Copies a slot's entry by words, then its state. */
-/* ordering: as in `load`. */
-static void copy_slot(struct dpamatch_slot *to, const struct dpamatch_slot *from, uint64_t state)
-{
-	const uint64_t *source = (const uint64_t *)from;
-	uint64_t *target = (uint64_t *)to;
-
-	for (int at = 0; at < 7; at++)
-		target[at] = source[at];
-	__atomic_store_n(&to->state, state, __ATOMIC_RELEASE);
-}
-
-/* Host to card: commands. Buffers of receives become pointers of the window. */
-/* ordering: as in `load`. */
-static int take_commands(struct card *card, uint64_t window)
-{
-	uint64_t depth = card->map.commands.depth, first = card->commands_taken;
-	uint64_t end = load(card->map.commands.head) + depth;
-
-	__dpa_thread_window_read_inv();
-	while (card->commands_taken < end) {
-		struct dpamatch_slot *from = slot(window + card->far.commands.slots, card->commands_taken, depth);
-		struct dpamatch_slot *to = slot(card->map.commands.slots, card->commands_taken, depth);
-		uint64_t state = __atomic_load_n(&from->state, __ATOMIC_ACQUIRE);
-
-		if ((state & 1) != owner(card->commands_taken, depth))
-			break;
-		struct dpamatch_slot own = *from;
-		if (own.entry.command.what == DPAMATCH_POST)
-			own.entry.command.words[DPAMATCH_POST_BUFFER] += window;
-		if (own.entry.command.what == DPAMATCH_RECEIVE)
-			own.entry.command.words[DPAMATCH_RECEIVE_BUFFER] += window;
-		copy_slot(to, &own, state);
-		card->commands_taken++;
-	}
-	if (card->commands_taken == first)
-		return 0;
-	store(window + card->far.commands.head, card->commands_taken);
-	return 1;
-}
-
-/* Wire to card: a completion and the trailer behind its bytes become an entry. */
-/* ordering: as in `load`. */
 static void take_message(struct card *card, struct flexio_dev_cqe64 *entry)
 {
-	uint64_t depth = card->map.arrivals.depth, position = card->arrived;
-	uint64_t buffer = card->map.bounce.first + (position & (depth - 1)) * card->map.bounce.stride;
-	uint32_t bytes = flexio_dev_cqe_get_byte_cnt(entry);
-	struct dpamatch_slot *place = slot(card->map.arrivals.slots, position, depth);
-	struct dpamatch_entry *message = &place->entry.message;
-
 	/* Receive entries are consumed in order: each position has its own buffer. */
 	if (flexio_dev_cqe_get_opcode(entry) != RECEIVED ||
-	    flexio_dev_cqe_get_wqe_counter(entry) != (position & 0xffff))
-		flexio_dev_error(BAD_COMPLETION);
-	if (bytes < sizeof(struct trailer) || bytes % 8 != 0)
-		flexio_dev_error(BAD_MESSAGE);
-	bytes -= sizeof(struct trailer);
-	const struct trailer *trailer = (const struct trailer *)(buffer + bytes);
-	if (trailer->protocol > DPAMATCH_RENDEZVOUS || trailer->has_hashes > 1 ||
-	    (trailer->protocol == DPAMATCH_RENDEZVOUS ?
-		     bytes != sizeof message->payload :
-		     trailer->length > bytes || bytes - trailer->length > 7))
-		flexio_dev_error(BAD_MESSAGE);
-	__builtin_memcpy(message, trailer, offsetof(struct dpamatch_entry, payload));
-	if (bytes <= sizeof message->payload) {
-		__builtin_memcpy(message->payload, (const void *)buffer, bytes);
-	} else {
-		message->protocol = DPAMATCH_BUFFERED;
-	}
-	__atomic_store_n(&place->state, trailer->stamp << 1 | owner(position, depth),
-			 __ATOMIC_RELEASE);
-	card->arrived++;
+	    flexio_dev_cqe_get_wqe_counter(entry) != (card->arrived & 0xffff))
+		give_up(BAD_COMPLETION);
+	take_bytes(card, flexio_dev_cqe_get_byte_cnt(entry));
 }
 
 static int take_messages(struct card *card, uint64_t window)
@@ -223,8 +134,7 @@ static int take_messages(struct card *card, uint64_t window)
 	}
 	if (card->arrived != first)
 		release(&card->arrivals);
-	/* Released entries give their buffers back to the network. The host may take a message for
-	 * done when its result is there. */
+	/* Released entries give their buffers back to the network. */
 	uint64_t free = load(card->map.arrivals.head) + depth;
 	int worked = card->arrived != first || free != card->given;
 	if (free != card->given) {
@@ -232,107 +142,7 @@ static int take_messages(struct card *card, uint64_t window)
 		__dpa_thread_memory_fence(__DPA_RW, __DPA_W);
 		flexio_dev_dbr_rq_set_pi((uint32_t *)card->rq_record, (uint32_t)free);
 	}
-	if (free != card->told && !card->late_count) {
-		card->told = free;
-		store(window + card->far.arrivals.head, free - depth);
-		worked = 1;
-	}
-	return worked;
-}
-
-/* Passes a result on, after the payload of which it tells. 0: the host's ring is full. */
-static int give_result(struct card *card, uint64_t window, uint64_t position)
-{
-	uint64_t depth = card->map.completions.depth, given = card->results_given;
-	const struct dpamatch_slot *from = slot(card->map.completions.slots, position, depth);
-	const struct dpamatch_forwarded *entry = &from->entry.forwarded;
-
-	if (given - card->results_head >= depth) {
-		__dpa_thread_window_read_inv();
-		card->results_head = load(window + card->far.completions.head);
-		if (given - card->results_head >= depth)
-			return 0;
-	}
-	if (entry->what == DPAMATCH_ARRIVAL_FORWARDED && entry->protocol == DPAMATCH_BUFFERED) {
-		const struct dpamatch_buffers *far = &card->far.staging, *own = &card->map.staging;
-
-		__builtin_memcpy((void *)(window + far->first + (given & (depth - 1)) * far->stride),
-				 (void *)(own->first + (position & (depth - 1)) * own->stride),
-				 entry->length);
-		__dpa_thread_window_writeback();
-	}
-	copy_slot(slot(window + card->far.completions.slots, given, depth), from,
-		  (from->state & ~1ull) | owner(given, depth));
-	card->results_given++;
-	return 1;
-}
-
-/* Card to host: results. One whose READ is under way waits, and messages' results overtake it;
- * answers to commands keep their place behind it. */
-static int give_results(struct card *card, uint64_t window)
-{
-	uint64_t depth = card->map.completions.depth, first = card->results_given, kept = 0;
-	uint64_t *late = (uint64_t *)card->late, *reads = (uint64_t *)card->reads, mask = 2 * depth - 1;
-
-	__dpa_thread_window_writeback();
-	for (uint32_t at = 0; at < card->config.workers; at++)
-		take_reads((struct reader *)card->readers[at]);
-	for (uint64_t at = 0; at < card->late_count; at++) {
-		if (reads[late[at] & mask] || !give_result(card, window, late[at]))
-			late[kept++] = late[at];
-	}
-	card->late_count = kept;
-	for (;; card->results++) {
-		uint64_t position = card->results;
-		const struct dpamatch_slot *from = slot(card->map.completions.slots, position, depth);
-
-		if ((load((uint64_t)&from->state) & 1) != owner(position, depth))
-			break;
-		uint64_t thread = reads[position & mask];
-		if (thread) {
-			struct reader *reader = (struct reader *)card->readers[thread - 1];
-
-			reader->waits++;
-			take_reads(reader);
-		}
-		if (reads[position & mask]) {
-			late[card->late_count++] = position;
-		} else if ((card->late_count && from->entry.forwarded.what > DPAMATCH_RECEIVED) ||
-			   !give_result(card, window, position)) {
-			break;
-		}
-	}
-	store(card->map.completions.head, card->late_count ? late[0] : card->results);
-	__dpa_thread_window_writeback();
-	return card->results_given != first;
-}
-
-static int round_of(struct card *card, uint64_t window, uint32_t awake)
-{
-	int worked = take_commands(card, window);
-
-	worked |= take_messages(card, window);
-	worked |= dpamatch_leader_round((dpamatch_card *)card->library, awake);
-	return worked | give_results(card, window);
-}
-
-/* The leader waits for a block's slices, so only workers inside an activation get one. */
-/* ordering: one release, one acquire of `rest` and of `running`, each with one meaning at a time. */
-static void wake_workers(struct card *card)
-{
-	__atomic_store_n(&card->rest, 0, __ATOMIC_RELEASE);
-	for (uint32_t at = 1; at < card->config.workers; at++)
-		flexio_dev_msix_send(card->workers[at].bell.number);
-	while (__atomic_load_n(&card->running, __ATOMIC_ACQUIRE) != card->config.workers - 1)
-		dpamatch_pause();
-}
-
-/* ordering: as in `wake_workers`. */
-static void rest_workers(struct card *card)
-{
-	__atomic_store_n(&card->rest, 1, __ATOMIC_RELEASE);
-	while (__atomic_load_n(&card->running, __ATOMIC_ACQUIRE) != 0)
-		dpamatch_pause();
+	return worked | tell_released(card, window, free - depth);
 }
 
 __dpa_global__ void leader(uint64_t argument)
@@ -401,7 +211,8 @@ __dpa_rpc__ uint64_t set_up(uint64_t argument)
 		card->workers[at].shared = argument;
 		card->workers[at].part = (uint64_t)dpamatch_worker(library, at);
 	}
-	card->given = card->told = card->map.arrivals.depth;
+	card->given = card->map.arrivals.depth;
+	card->told = 0;
 	for (uint64_t at = 0; at < card->given; at++) {
 		entries[at].byte_count = cpu_to_be32(card->config.buffer_bytes);
 		entries[at].lkey = cpu_to_be32(card->arena_key);

@@ -80,13 +80,22 @@ pub fn rates() -> Result<String, Box<dyn std::error::Error>> {
     Ok(text)
 }
 
-/// Installs the emulator, and builds the program with it as users do. `checks`: of each access.
+/// Installs the emulator, and builds the FlexIO program with it as users do. `checks`: of each
+/// access.
 pub fn build(checks: bool) -> Result<PathBuf, BuildError> {
-    let (name, profile) = if checks {
-        ("kit", "dev")
-    } else {
-        ("kit-rates", "release")
-    };
+    match checks {
+        true => build_in("kit", "matching", "dev"),
+        false => build_in("kit-rates", "matching", "release"),
+    }
+}
+
+/// As [`build`], the DOCA program, with checks of each access.
+pub fn build_doca() -> Result<PathBuf, BuildError> {
+    build_in("kit-doca", "doca", "dev")
+}
+
+/// Builds the program of a folder of `port/kit` in a folder of its own.
+fn build_in(name: &str, program_folder: &str, profile: &str) -> Result<PathBuf, BuildError> {
     let folder = target_folder().join(name);
     let target = target_folder();
     let target = target.parent().unwrap_or(&target);
@@ -103,13 +112,13 @@ pub fn build(checks: bool) -> Result<PathBuf, BuildError> {
     build
         .arg(&folder)
         .arg("matching")
-        .arg(source(""))
+        .arg(root().join("port/kit").join(program_folder))
         .arg(player.join("libdpamatch_kit.a"));
     build.env(
         "DEVICE_LIBS",
         format!("-L{},-ldpamatch_kit", card.display()),
     );
-    build.env("DPACC_CHECK", if checks { "1" } else { "0" });
+    build.env("DPACC_CHECK", if profile == "dev" { "1" } else { "0" });
     finish(build)?;
     Ok(folder.join("matching"))
 }

@@ -21,10 +21,10 @@ const HARTS: [usize; 3] = [2, 8, 32];
 const OPTIONS: [&str; 7] = [
     "fast=literal removal=deferred barrier=bitmap domains=paper",
     "fast=sequence removal=lazy barrier=bitmap domains=paper book=1",
-    "fast=sequence removal=lazy barrier=lanes domains=paper",
-    "fast=prefix removal=eager barrier=bitmap domains=paper",
+    "fast=sequence removal=lazy barrier=lanes domains=paper book=1",
+    "fast=prefix removal=eager barrier=bitmap domains=paper book=1",
     "fast=off removal=deferred barrier=bitmap early=1 domains=paper",
-    "fast=off removal=lazy barrier=bitmap domains=paper",
+    "fast=off removal=lazy barrier=bitmap domains=paper book=1",
     "fast=sequence removal=lazy barrier=lanes domains=keyed",
 ];
 /// Smaller slopes over the handler's number, in instructions, count as zero.

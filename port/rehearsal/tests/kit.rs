@@ -98,6 +98,44 @@ fn workloads_and_streams_give_the_oracles_outcomes() {
     }
 }
 
+/// The same engine as a DOCA program: a thread for each worker, connections of RDMA objects.
+#[test]
+fn the_doca_program_gives_the_oracles_outcomes() {
+    if !kit::has_host_compiler() {
+        println!("not tested: there is no C compiler");
+        return;
+    }
+    let host = kit::build_doca().expect("the emulator and the program");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kit-doca");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let verdict = check::on_emulator(&host, &folder).expect("runs");
+    assert!(verdict.wrong.is_empty(), "{verdict}");
+    assert_eq!(verdict.runs, 7);
+    let stream = Job::stream(Profile::Mixed, 0, 300);
+    let said = kit::run(&host, &stream, "workers=3", &folder)
+        .expect("a run")
+        .expect("outcomes");
+    assert!(
+        said.starts_with("141 messages, 46 of them by rendezvous\n"),
+        "{said}"
+    );
+    let mut wrong = stream;
+    wrong.expected[8] ^= 1;
+    let noticed = kit::run(&host, &wrong, "", &folder).expect("a run");
+    assert_eq!(noticed, Err("outcome 0 is not the oracle's".to_owned()));
+    let run = kit::run(
+        &host,
+        &behind_a_slow_read(),
+        "handlers=4 DPA_READ_TURNS=200",
+        &folder,
+    );
+    let said = run.expect("a run").expect("outcomes");
+    assert!(
+        said.starts_with("9 messages, 1 of them by rendezvous\n"),
+        "{said}"
+    );
+}
+
 #[test]
 fn the_device_part_compiles_for_risc_v() {
     if !kit::has_compiler() {

@@ -1,5 +1,6 @@
 """The numbers of figures, drawn again."""
 
+import csv
 import os
 
 from .documents import WrongDocument, pandas
@@ -9,10 +10,11 @@ COLUMNS = ["panel", "series", "x", "y"]
 
 def load_figure(path):
     """The CSV beside a figure: panel, series, x, y, and low and high if it has error bars."""
-    frame = pandas().read_csv(path)
-    if list(frame.columns[:4]) != COLUMNS:
+    with open(path, encoding="utf-8", newline="") as file:
+        head = next(csv.reader(file), [])
+    if head[:4] != COLUMNS:
         raise WrongDocument(f"{path}: the first columns are not {', '.join(COLUMNS)}")
-    return frame
+    return pandas().read_csv(path)
 
 
 def draw(data, out=None, *, x_scale="linear", y_scale="linear", x_label=None, y_label=None):

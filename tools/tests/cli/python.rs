@@ -66,9 +66,11 @@ import sys
 import dpamatch
 
 tables = dpamatch.load_csv(sys.argv[1])
-assert list(tables["traffic"]["rank"])[:2] == [0, 1], tables["traffic"]
-assert "bins" in tables["queues"] and "bins" not in tables["traffic"]
-assert len(tables) > 5, list(tables)
+assert list(tables) == [
+    "applications", "queues", "paths", "shards", "communicators"
+], list(tables)
+assert list(tables["queues"]["bins"]) == [1, 1, 32, 32, 128, 128], tables["queues"]
+assert "bins" not in tables["communicators"] and "table" not in tables["queues"]
 matches = dpamatch.load_lines(sys.argv[2])
 assert len(matches) == 20, matches
 "#;

@@ -47,14 +47,27 @@ pub(super) struct Mmap {
     devices: Vec<Handle>,
     /// The key for each device.
     pub(super) memory: Option<Vec<(Handle, u32)>>,
-    /// What other programs may get to know of it.
-    export: Box<[u64; 3]>,
+    /// What others may get to know of it: program, key, address, bytes.
+    export: Box<[u64; 4]>,
+    /// Whether the key is that of another map.
+    is_imported: bool,
 }
 
 // SAFETY: handles are numbers in the shape of pointers.
 unsafe impl Send for Mmap {}
 
 impl Mmap {
+    fn new() -> Self {
+        Self {
+            access: 1,
+            range: Range::None,
+            devices: Vec::new(),
+            memory: None,
+            export: Box::default(),
+            is_imported: false,
+        }
+    }
+
     pub(super) fn is_of(&self, process: u32) -> bool {
         matches!(&self.range, Range::Heap(own, ..) if own.id == process) && self.memory.is_some()
     }
@@ -67,7 +80,10 @@ setters! {
 }
 
 fn stop(mmap: Handle) -> Answer {
-    let keys = with(mmap, |mmap: &mut Mmap| Ok(mmap.memory.take()))?;
+    let keys = with(mmap, |mmap: &mut Mmap| {
+        let keys = mmap.memory.take();
+        Ok(keys.filter(|_| !mmap.is_imported))
+    })?;
     let mut nic = machine().nic();
     for (_, key) in keys.into_iter().flatten() {
         nic.keys.remove(key);
@@ -87,8 +103,7 @@ fn key(mmap: Handle, device: Handle) -> Answer<u32> {
 
 calls! {
     fn doca_mmap_create(mmap: Given<Handle>) {
-        let (range, devices, memory, export) = (Range::None, Vec::new(), None, Box::default());
-        make(mmap, Mmap { access: 1, range, devices, memory, export }).map(|_| ())
+        make(mmap, Mmap::new()).map(|_| ())
     }
 
     fn doca_mmap_set_memrange(mmap: Handle, address: *mut c_void, bytes: usize) {
@@ -176,16 +191,44 @@ calls! {
         Ok(put(bytes, length)?)
     }
 
-    /// The export names the key. It serves programs that exchange keys within one program.
     fn doca_mmap_export_rdma(
         mmap: Handle, device: Handle, export: Given<*const c_void>, bytes: Given<usize>
     ) {
         let key = key(mmap, device)?;
         let at = with(mmap, |mmap: &mut Mmap| {
-            *mmap.export = [u64::from(std::process::id()), device as u64, key.into()];
+            let (start, length) = match &mmap.range {
+                Range::None => (0, 0),
+                Range::Host(start, length) => (*start as u64, *length),
+                Range::Heap(_, _, _, start, length) => (*start, *length),
+            };
+            *mmap.export = [u64::from(std::process::id()), key.into(), start, length as u64];
             Ok(&raw const *mmap.export)
         })?;
         put(export, at.cast())?;
-        Ok(put(bytes, size_of::<[u64; 3]>())?)
+        Ok(put(bytes, size_of::<[u64; 4]>())?)
+    }
+
+    /// A map of memory that another map has exported, here or in the program that a link joins.
+    fn doca_mmap_create_from_export(
+        _user: *const c_void, export: *const [u64; 4], bytes: usize, device: Handle,
+        mmap: Given<Handle>,
+    ) {
+        with(device, |_: &mut Device| Ok(()))?;
+        if export.is_null() || bytes != size_of::<[u64; 4]>() {
+            return Error::InvalidValue.because(format!("{bytes} bytes are no export of a map"));
+        }
+        // SAFETY: the API's contract: as many bytes as the program says.
+        let [program, key, start, length] = unsafe { export.read_unaligned() };
+        let is_other = program != u64::from(std::process::id());
+        if is_other != machine().nic().wires.is_far(key as u32 >> 8) {
+            let why = "the map is of a program that no link joins to this one: \
+                       DPA_WIRE=link:path=FILE of both does";
+            return Error::NotSupported.because(why);
+        }
+        let mut made = Mmap::new();
+        made.range = Range::Host(start as usize, length as usize);
+        made.memory = Some(vec![(device, key as u32)]);
+        made.is_imported = true;
+        make(mmap, made).map(|_| ())
     }
 }

@@ -274,8 +274,10 @@ calls! {
         }
         // SAFETY: the API's contract: as many bytes as the program says.
         let [program, remote] = unsafe { details.read_unaligned() };
-        if program != u64::from(std::process::id()) {
-            let why = "the peer is another program: connections between programs are not emulated";
+        let is_other = program != u64::from(std::process::id());
+        if is_other != machine().nic().wires.is_far(remote as u32) {
+            let why = "the peer is a program that no link joins to this one: \
+                       DPA_WIRE=link:path=FILE of both does";
             return Error::NotSupported.because(why);
         }
         let number = with(connection, |connection: &mut Connection| {

@@ -18,7 +18,6 @@ refused! {
     doca_sync_event_remote_net_create_from_export
     doca_sync_event_remote_net_get_dpa_handle
     doca_sync_event_remote_net_destroy
-    doca_mmap_create_from_export
     doca_buf_inventory_create
     doca_buf_inventory_start
     doca_buf_inventory_destroy

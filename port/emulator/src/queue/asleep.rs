@@ -80,9 +80,21 @@ impl Nic {
                 continue;
             };
             let is_late = send.stalled.is_some_and(|since| since.elapsed() >= limit);
-            if is_late && !std::mem::replace(&mut send.is_reported, true) {
+            // The program of the receive queue names it.
+            let is_far = self.wires.is_far(remote);
+            if is_late && !is_far && !std::mem::replace(&mut send.is_reported, true) {
                 self.tell_stalled(number, remote, limit);
             }
+        }
+        let mut late = Vec::new();
+        for (&number, operation) in &mut self.operations {
+            let is_late = operation.since.elapsed() >= limit;
+            if is_late && !std::mem::replace(&mut operation.is_reported, true) {
+                late.push((number, operation.to));
+            }
+        }
+        for (number, to) in late {
+            self.tell_stalled(number, to, limit);
         }
     }
 

@@ -297,7 +297,11 @@ mod tests {
                 (INDEX, false),
             ] {
                 let index = (producer + ahead) & INDEX;
-                assert_eq!(queue.is_ahead(index), is_ahead, "{ahead} ahead of {producer}");
+                assert_eq!(
+                    queue.is_ahead(index),
+                    is_ahead,
+                    "{ahead} ahead of {producer}"
+                );
             }
         }
     }

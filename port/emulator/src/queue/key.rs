@@ -67,9 +67,10 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub(crate) fn new() -> Self {
+    /// Numbers of its keys begin behind `first`.
+    pub(crate) fn new(first: u32) -> Self {
         Self {
-            keys: Slab::new(FIRST),
+            keys: Slab::new(first + FIRST),
             made: 0,
         }
     }

@@ -6,6 +6,7 @@
 
 mod asleep;
 mod completion;
+mod far;
 pub(crate) mod format;
 mod host;
 mod key;
@@ -75,6 +76,8 @@ pub(crate) struct Nic {
     entry: Vec<u8>,
     /// Send queues whose peers had no buffer, or have not answered a READ.
     stalled: Vec<u32>,
+    /// What pairs of the other program wait for.
+    operations: far::Operations,
     /// Turns until a READ is answered.
     read_turns: u64,
     /// Completions that were written so far, by all queues.
@@ -87,15 +90,19 @@ pub(crate) struct Nic {
 
 impl Nic {
     pub(crate) fn new() -> Self {
+        let wires = Wires::new();
+        // Two programs that a link joins have different numbers.
+        let first = wires.first_number();
         Self {
             cqs: Slab::new(FIRST_CQ),
-            wqs: Slab::new(FIRST_WQ),
-            keys: Keys::new(),
+            wqs: Slab::new(first + FIRST_WQ),
+            keys: Keys::new(first),
             steering: Steering::default(),
-            wires: Wires::new(),
+            wires,
             outgoing: Vec::new(),
             entry: Vec::new(),
             stalled: Vec::new(),
+            operations: far::Operations::new(),
             read_turns: number("DPA_READ_TURNS", 0, 0..=u64::MAX),
             completions: 0,
             napping: Vec::new(),
@@ -297,6 +304,9 @@ impl Nic {
             moved += 1;
         }
         drop(cause);
+        if self.wires.has_link() {
+            moved += self.hear();
+        }
         moved + usize::from(self.try_again())
     }
 }

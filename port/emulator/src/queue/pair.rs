@@ -1,7 +1,8 @@
-//! Pairs of queues (QPs) with reliable connections. Both ends are pairs of this program's NIC.
+//! Pairs of queues (QPs) with reliable connections. Both ends are pairs of this program's NIC, or
+//! one is in another program ([`super::far`]).
 
 use super::completion::Completion;
-use super::send::{Undone, local};
+use super::send::{Sender, Undone, local};
 use super::{Nic, Receiver, Wq, format};
 use crate::status::Refusal;
 
@@ -52,12 +53,8 @@ impl Wq {
             .ok_or("no pair of queues")?
             .step(state, remote)?;
         if state == RESET {
-            self.send
-                .iter_mut()
-                .for_each(|own| (own.read, own.rung, own.broken) = (0, 0, false));
-            self.receive
-                .iter_mut()
-                .for_each(|own| (own.taken, own.broken) = (0, false));
+            self.send.iter_mut().for_each(Sender::reset);
+            self.receive.iter_mut().for_each(Receiver::reset);
         }
         Ok(())
     }
@@ -68,6 +65,16 @@ impl Wq {
         let send = self.send.as_ref().map(|queue| queue.cqn);
         receive.into_iter().chain(send)
     }
+}
+
+/// A data segment's key, address and length.
+fn place_of(bytes: &[u8], at: usize) -> (u32, u64, usize) {
+    let length = format::be32(bytes, at) as usize;
+    (
+        format::be32(bytes, at + 4),
+        format::be64(bytes, at + 8),
+        length,
+    )
 }
 
 fn remote(why: String) -> Undone {
@@ -87,96 +94,157 @@ impl Nic {
             return Err(format!("QP {number:#x} is in state {}", pair.state).into());
         }
         let pd = self.wqs.get(number).map_or(0, |wq| wq.pd);
-        let peer_pd = self.wqs.get(pair.remote).map_or(0, |wq| wq.pd);
-        let peer = self.wqs.get(pair.remote).and_then(|wq| wq.pair);
+        let mut data = std::mem::take(&mut self.outgoing);
+        data.clear();
+        let ends = (number, pair.remote);
+        let is_far = self.wires.is_far(pair.remote);
+        let result = (|| {
+            if !is_far {
+                self.peer(ends)?;
+            }
+            let (least, sent) = match opcode {
+                format::SEND | format::SEND_IMMEDIATE => (1, Some(0x10)),
+                format::WRITE | format::WRITE_IMMEDIATE => (2, Some(0x20)),
+                format::READ => (3, None),
+                format::COMPARE_SWAP | format::FETCH_ADD => (4, None),
+                other => return Err(format!("opcode {other:#x} is not emulated").into()),
+            };
+            let segments = bytes.len() / format::SEGMENT;
+            if segments < least {
+                return Err(format!("{segments} segments for opcode {opcode:#x}").into());
+            }
+            // Where the answer goes: each place with its length.
+            let places: Vec<(u32, u64, usize)> = match opcode {
+                format::READ => (0x20..bytes.len())
+                    .step_by(format::SEGMENT)
+                    .map(|at| place_of(bytes, at))
+                    .collect(),
+                format::COMPARE_SWAP | format::FETCH_ADD => {
+                    let (key, address, _) = place_of(bytes, 0x30);
+                    vec![(key, address, 8)]
+                }
+                _ => Vec::new(),
+            };
+            let reads = places.iter().map(|(_, _, length)| length).sum();
+            if reads > MESSAGE {
+                return Err(format!("a read of {reads} bytes").into());
+            }
+            if is_far {
+                if let (Some(at), false) = (sent, self.has_asked(number)) {
+                    self.gather(pd, bytes, at, &mut data, MESSAGE)?;
+                }
+                self.ask(ends, bytes, reads, &mut data)?;
+            } else {
+                if let Some(at) = sent {
+                    self.may(ends, opcode)?;
+                    self.gather(pd, bytes, at, &mut data, MESSAGE)?;
+                }
+                self.serve(ends, bytes, reads, &mut data)?;
+            }
+            let mut answer = data.as_slice();
+            for (key, address, length) in places {
+                let Some((now, rest)) = answer.split_at_checked(length) else {
+                    return Err(format!("an answer of {} bytes", data.len()).into());
+                };
+                self.keys.allows(key, pd).map_err(local)?;
+                self.keys
+                    .write((key, address), format::LOCAL_WRITE, now)
+                    .map_err(local)?;
+                answer = rest;
+            }
+            Ok(())
+        })();
+        self.outgoing = data;
+        result
+    }
+
+    /// Whether the pair's next entry waits for the other program already.
+    fn has_asked(&self, number: u32) -> bool {
+        let send = self.wqs.get(number).and_then(|wq| wq.send.as_ref());
+        send.is_some_and(|send| send.asked.is_some())
+    }
+
+    /// The other end of a pair, if it answers, and its domain.
+    fn peer(&self, (number, remote): (u32, u32)) -> Result<(Pair, usize), Undone> {
+        let wq = self.wqs.get(remote);
         let answers = |peer: &Pair| {
             (READY_TO_RECEIVE..=READY_TO_SEND).contains(&peer.state) && peer.remote == number
         };
-        let Some(peer) = peer.filter(answers) else {
-            let why = format!("QP {:#x} does not answer", pair.remote);
+        let Some(peer) = wq.and_then(|wq| wq.pair).filter(answers) else {
+            let why = format!("QP {remote:#x} does not answer");
             return Err(Undone::Bad(format::NO_ANSWER, why));
         };
-        let segments = |least: usize| match bytes.len() / format::SEGMENT {
-            count if count < least => Err(format!("{count} segments for opcode {opcode:#x}")),
-            _ => Ok(()),
+        Ok((peer, wq.map_or(0, |wq| wq.pd)))
+    }
+
+    /// The right that an operation takes of its peer, which has to allow it; 0 for none.
+    fn may(&self, ends: (u32, u32), opcode: u8) -> Result<i32, Undone> {
+        let (peer, _) = self.peer(ends)?;
+        let right = match opcode {
+            format::WRITE | format::WRITE_IMMEDIATE => format::REMOTE_WRITE,
+            format::READ => format::REMOTE_READ,
+            format::COMPARE_SWAP | format::FETCH_ADD => format::REMOTE_ATOMIC,
+            _ => return Ok(0),
         };
-        let allowed = |right: i32| match peer.access & right {
-            0 => Err(remote(format!("QP {:#x} does not allow it", pair.remote))),
+        match peer.access & right {
+            0 => Err(remote(format!("QP {:#x} does not allow it", ends.1))),
             _ => Ok(right),
-        };
-        let mut data = std::mem::take(&mut self.outgoing);
-        data.clear();
-        let result = match opcode {
-            format::SEND | format::SEND_IMMEDIATE => self
-                .gather(pd, bytes, 0x10, &mut data, MESSAGE)
-                .and_then(|()| self.receive_message(pair.remote, &data, bytes, opcode)),
-            format::WRITE | format::WRITE_IMMEDIATE => (|| {
-                segments(2)?;
-                let right = allowed(format::REMOTE_WRITE)?;
-                self.gather(pd, bytes, 0x20, &mut data, MESSAGE)?;
-                let place = (format::be32(bytes, 0x18), format::be64(bytes, 0x10));
+        }
+    }
+
+    /// Does an operation where it is for. `entry` has [`super::far::ENTRY`] bytes, or all that the
+    /// opcode needs; `data` is what is sent, or takes what is answered.
+    pub(super) fn serve(
+        &mut self,
+        ends: (u32, u32),
+        entry: &[u8],
+        reads: usize,
+        data: &mut Vec<u8>,
+    ) -> Result<(), Undone> {
+        let (opcode, to) = (entry[3], ends.1);
+        let (_, pd) = self.peer(ends)?;
+        let right = self.may(ends, opcode)?;
+        if matches!(opcode, format::SEND | format::SEND_IMMEDIATE) {
+            return self.receive_message(to, data, entry, opcode);
+        }
+        let (key, address) = (format::be32(entry, 0x18), format::be64(entry, 0x10));
+        match opcode {
+            format::WRITE | format::WRITE_IMMEDIATE => {
                 if opcode == format::WRITE_IMMEDIATE {
-                    self.receiver(pair.remote)?;
+                    self.receiver(to)?;
                 }
                 if !data.is_empty() {
-                    self.keys.allows(place.0, peer_pd).map_err(remote)?;
-                    self.keys.write(place, right, &data).map_err(remote)?;
+                    self.keys.allows(key, pd).map_err(remote)?;
+                    self.keys
+                        .write((key, address), right, data)
+                        .map_err(remote)?;
                 }
                 if opcode == format::WRITE_IMMEDIATE {
-                    self.receive_message(pair.remote, &data, bytes, opcode)?;
+                    self.receive_message(to, data, entry, opcode)?;
                 }
                 Ok(())
-            })(),
-            format::READ => (|| {
-                segments(3)?;
-                let right = allowed(format::REMOTE_READ)?;
-                let mut from = format::be64(bytes, 0x10);
-                for at in (0x20..bytes.len()).step_by(format::SEGMENT) {
-                    let length = u64::from(format::be32(bytes, at));
-                    if length > MESSAGE as u64 {
-                        return Err(format!("a read of {length} bytes").into());
-                    }
-                    data.clear();
-                    let source = (format::be32(bytes, 0x18), from, length);
-                    self.keys.allows(source.0, peer_pd).map_err(remote)?;
-                    self.keys.read(source, right, &mut data).map_err(remote)?;
-                    let place = (format::be32(bytes, at + 4), format::be64(bytes, at + 8));
-                    self.keys.allows(place.0, pd).map_err(local)?;
-                    self.keys
-                        .write(place, format::LOCAL_WRITE, &data)
-                        .map_err(local)?;
-                    from = from.wrapping_add(length);
-                }
-                Ok(())
-            })(),
-            format::COMPARE_SWAP | format::FETCH_ADD => (|| {
-                segments(4)?;
-                let right = allowed(format::REMOTE_ATOMIC)?;
-                let key = format::be32(bytes, 0x18);
-                let address = format::be64(bytes, 0x10);
-                let (change, compare) = (format::be64(bytes, 0x20), format::be64(bytes, 0x28));
+            }
+            format::READ => {
+                self.keys.allows(key, pd).map_err(remote)?;
+                self.keys
+                    .read((key, address, reads as u64), right, data)
+                    .map_err(remote)
+            }
+            format::COMPARE_SWAP | format::FETCH_ADD => {
+                let (change, compare) = (format::be64(entry, 0x20), format::be64(entry, 0x28));
                 let is_swap = opcode == format::COMPARE_SWAP;
                 let change = |old| match is_swap {
                     true if old == compare => change,
                     true => old,
                     false => old.wrapping_add(change),
                 };
-                self.keys.allows(key, peer_pd).map_err(remote)?;
-                let old = self
-                    .keys
-                    .change(key, address, right, change)
-                    .map_err(remote)?;
-                let place = (format::be32(bytes, 0x34), format::be64(bytes, 0x38));
-                let old = old.to_ne_bytes();
-                self.keys.allows(place.0, pd).map_err(local)?;
-                self.keys
-                    .write(place, format::LOCAL_WRITE, &old)
-                    .map_err(local)
-            })(),
+                self.keys.allows(key, pd).map_err(remote)?;
+                let old = self.keys.change(key, address, right, change);
+                data.extend(old.map_err(remote)?.to_ne_bytes());
+                Ok(())
+            }
             other => Err(format!("opcode {other:#x} is not emulated").into()),
-        };
-        self.outgoing = data;
-        result
+        }
     }
 
     /// The peer's receive queue, its own or a shared one, which has a buffer.
@@ -242,5 +310,70 @@ impl Nic {
         }
         self.complete(cqn, &completion);
         landed.map_err(|why| Undone::Bad(format::REMOTE_OPERATION, why))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::process::Heap;
+
+    /// A pair in the state of an error, as after work that has failed on both queues.
+    fn failed() -> Wq {
+        let heap = Heap::new(1 << 20).expect("a heap");
+        let place = |bytes| {
+            let at = heap.allocate(bytes).expect("room");
+            heap.place(at, bytes).expect("in the heap")
+        };
+        let mut send = Sender::new(7, 8, place(512), 3);
+        (send.read, send.rung, send.broken) = (3, 5, true);
+        (send.stalled, send.is_reported) = (Some(Instant::now()), true);
+        let mut receive = Receiver::new(9, 10, place(512), place(8), 4, 5);
+        (receive.taken, receive.broken) = (2, true);
+        let mut pair = Pair::new(0);
+        pair.state = ERROR;
+        Wq {
+            send: Some(send),
+            receive: Some(receive),
+            pair: Some(pair),
+            ..Wq::default()
+        }
+    }
+
+    /// A reset forgets all work and keeps the rings; no other step does.
+    #[test]
+    fn a_reset_pair_is_as_it_was_made() {
+        let mut wq = failed();
+        assert!(wq.step(READY_TO_SEND, 0).is_err());
+        wq.step(ERROR, 0).expect("from every state");
+        for is_reset in [false, true] {
+            if is_reset {
+                wq.step(RESET, 0).expect("from every state");
+            }
+            let send = wq.send.as_ref().expect("a queue");
+            let done = (send.read, send.rung, send.broken);
+            assert_eq!(
+                done,
+                if is_reset {
+                    (0, 0, false)
+                } else {
+                    (3, 5, true)
+                }
+            );
+            assert_eq!(
+                (send.stalled.is_none(), send.is_reported),
+                (is_reset, !is_reset)
+            );
+            assert_eq!((send.cqn, send.user_index, send.log_depth), (7, 8, 3));
+            let receive = wq.receive.as_ref().expect("a queue");
+            let done = (receive.taken, receive.broken);
+            assert_eq!(done, if is_reset { (0, false) } else { (2, true) });
+            assert_eq!((receive.cqn, receive.user_index), (9, 10));
+            assert_eq!((receive.log_depth, receive.log_stride), (4, 5));
+        }
+        let state = |wq: &Wq| wq.pair.map(|pair| pair.state);
+        assert_eq!(state(&wq), Some(RESET));
     }
 }

@@ -1,6 +1,7 @@
 //! Send queues.
 
 use super::completion::Completion;
+use super::far::Asked;
 use super::pair::ERROR;
 use super::{Nic, format};
 use crate::check::race::Cause;
@@ -28,6 +29,11 @@ pub(crate) struct Sender {
     /// Turns of the NIC for which its next entry, a READ, has waited.
     waited: u64,
     pub(crate) broken: bool,
+    /// What its next entry has asked the other program, how often it has asked, and the parts of an
+    /// answer.
+    pub(super) asked: Option<Asked>,
+    pub(super) asks: u32,
+    pub(super) parts: Vec<u8>,
 }
 
 /// An entry: all its units, of which it means `length` bytes.
@@ -50,7 +56,19 @@ impl Sender {
             is_reported: false,
             waited: 0,
             broken: false,
+            asked: None,
+            asks: 0,
+            parts: Vec::new(),
         }
+    }
+
+    /// As it was made: nothing was rung or read, and no entry waits. The count of requests goes on,
+    /// so that an answer to an earlier one is none.
+    pub(super) fn reset(&mut self) {
+        *self = Self {
+            asks: self.asks,
+            ..Self::new(self.cqn, self.user_index, self.ring.clone(), self.log_depth)
+        };
     }
 
     /// The entry at `index`, in the memory of `bytes`.

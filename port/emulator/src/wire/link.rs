@@ -1,5 +1,6 @@
 //! A wire to another program of this machine: a socket of each, and datagrams with as many frames
-//! as wait, each after its length.
+//! as wait, each after its length. A bit of the length tells messages between pairs of queues from
+//! frames; no message is lost.
 
 use std::collections::VecDeque;
 use std::io::{Error, ErrorKind};
@@ -11,6 +12,10 @@ use std::os::unix::net::UnixDatagram;
 const BYTES: usize = 1 << 16;
 /// Datagrams that wait for the other program at most. Frames beyond are lost, as on a network.
 const WAITING: usize = 1 << 8;
+/// The bit of a length that says that a message follows.
+const MESSAGE: u32 = 1 << 31;
+/// Frames, and messages, that have come and wait at most. Others stay in the socket.
+const COME: usize = 1 << 10;
 
 pub(crate) struct Link {
     socket: UnixDatagram,
@@ -22,6 +27,11 @@ pub(crate) struct Link {
     /// Where the next datagram lands, and what is left of the last.
     room: Box<[u8; BYTES]>,
     rest: Range<usize>,
+    /// What has come.
+    frames: VecDeque<Vec<u8>>,
+    messages: VecDeque<Vec<u8>>,
+    /// Whether this is the second program.
+    pub(super) is_second: bool,
 }
 
 impl Link {
@@ -33,19 +43,30 @@ impl Link {
                 .and_then(|socket| socket.connect(path))
                 .is_ok()
         };
-        let (own, to) = if is_there(path) {
-            (other, path.to_owned())
-        } else {
-            (path.to_owned(), other)
+        let mut is_second = is_there(path);
+        let ends = |is_second| match is_second {
+            true => (other.clone(), path.to_owned()),
+            false => (path.to_owned(), other.clone()),
         };
-        // A socket to which nobody listens is that of a program that has ended.
-        let is_socket =
-            std::fs::symlink_metadata(&own).is_ok_and(|file| file.file_type().is_socket());
-        if is_socket && !is_there(&own) {
-            let _ = std::fs::remove_file(&own);
+        let bind = |own: &str| {
+            // A socket to which nobody listens is that of a program that has ended.
+            let is_socket =
+                std::fs::symlink_metadata(own).is_ok_and(|file| file.file_type().is_socket());
+            if is_socket && !is_there(own) {
+                let _ = std::fs::remove_file(own);
+            }
+            UnixDatagram::bind(own)
+        };
+        let (mut own, mut to) = ends(is_second);
+        let mut bound = bind(&own);
+        if bound.is_err() && !is_second && is_there(path) {
+            // Both programs begin at the same time.
+            is_second = true;
+            (own, to) = ends(is_second);
+            bound = bind(&own);
         }
         let error = |error: Error| format!("{own}: {error}");
-        let socket = UnixDatagram::bind(&own).map_err(error)?;
+        let socket = bound.map_err(error)?;
         socket.set_nonblocking(true).map_err(error)?;
         let room = Box::new([0; BYTES]);
         Ok(Self {
@@ -55,34 +76,62 @@ impl Link {
             has_dropped: false,
             room,
             rest: 0..0,
+            frames: VecDeque::new(),
+            messages: VecDeque::new(),
+            is_second,
         })
     }
 
-    pub(crate) fn send(&mut self, frame: &[u8]) {
-        let bytes = frame.len() + 4;
-        if self
-            .outgoing
-            .back()
-            .is_none_or(|last| last.len() + bytes > BYTES)
-        {
-            if self.outgoing.len() == WAITING || bytes > BYTES {
-                if !std::mem::replace(&mut self.has_dropped, true) {
-                    crate::check::note(format_args!(
-                        "DPA_WIRE: {WAITING} datagrams wait for the other program; frames are lost"
-                    ));
-                }
-                return;
+    /// Whether the other program listens.
+    pub(super) fn is_joined(&self) -> bool {
+        UnixDatagram::unbound().is_ok_and(|socket| socket.connect(&self.to).is_ok())
+    }
+
+    pub(super) fn send(&mut self, frame: &[u8]) {
+        let is_full = self.outgoing.len() >= WAITING && !self.has_room(frame);
+        if is_full || frame.len() + 4 > BYTES {
+            if !std::mem::replace(&mut self.has_dropped, true) {
+                crate::check::note(format_args!(
+                    "DPA_WIRE: {WAITING} datagrams wait for the other program; frames are lost"
+                ));
             }
+            return;
+        }
+        self.put(frame, 0);
+    }
+
+    /// Sends a message, which fits into a datagram.
+    pub(super) fn tell(&mut self, message: &[u8]) {
+        self.put(message, MESSAGE);
+    }
+
+    fn has_room(&self, bytes: &[u8]) -> bool {
+        let last = self.outgoing.back();
+        last.is_some_and(|last| last.len() + bytes.len() + 4 <= BYTES)
+    }
+
+    fn put(&mut self, bytes: &[u8], kind: u32) {
+        if !self.has_room(bytes) {
             self.outgoing.push_back(Vec::new());
         }
         if let Some(last) = self.outgoing.back_mut() {
-            last.extend((frame.len() as u32).to_le_bytes());
-            last.extend(frame);
+            last.extend((bytes.len() as u32 | kind).to_le_bytes());
+            last.extend(bytes);
         }
     }
 
+    pub(super) fn next(&mut self) -> Option<Vec<u8>> {
+        self.move_datagrams();
+        self.frames.pop_front()
+    }
+
+    pub(super) fn hear(&mut self) -> Option<Vec<u8>> {
+        self.move_datagrams();
+        self.messages.pop_front()
+    }
+
     /// Moves datagrams without waiting. They wait for a program that is not there or is slow.
-    pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
+    fn move_datagrams(&mut self) {
         while let Some(datagram) = self.outgoing.front() {
             let sent = self
                 .socket
@@ -93,18 +142,33 @@ impl Link {
             }
             self.outgoing.pop_front();
         }
-        if self.rest.is_empty() {
-            self.rest = 0..self.socket.recv(&mut self.room[..]).ok()?;
+        while self.frames.len() < COME && self.messages.len() < COME {
+            if self.rest.is_empty() {
+                let Ok(bytes) = self.socket.recv(&mut self.room[..]) else {
+                    break;
+                };
+                self.rest = 0..bytes;
+            }
+            let Some((is_message, bytes)) = self.part() else {
+                // A datagram of another kind is dropped.
+                self.rest = 0..0;
+                continue;
+            };
+            let to = match is_message {
+                true => &mut self.messages,
+                false => &mut self.frames,
+            };
+            to.push_back(bytes);
         }
-        let (length, frames) = self.room[self.rest.clone()].split_first_chunk()?;
-        let length = u32::from_le_bytes(*length) as usize;
-        let frame = frames.get(..length).map(<[u8]>::to_vec);
-        // A datagram of another kind is dropped.
-        self.rest.start = if frame.is_some() {
-            self.rest.start + 4 + length
-        } else {
-            self.rest.end
-        };
-        frame
+    }
+
+    /// The next part of a datagram, and whether it is a message.
+    fn part(&mut self) -> Option<(bool, Vec<u8>)> {
+        let (length, parts) = self.room[self.rest.clone()].split_first_chunk()?;
+        let length = u32::from_le_bytes(*length);
+        let bytes = (length & !MESSAGE) as usize;
+        let part = parts.get(..bytes)?.to_vec();
+        self.rest.start += 4 + bytes;
+        Some((length & MESSAGE != 0, part))
     }
 }

@@ -27,6 +27,9 @@ use std::collections::VecDeque;
 
 const BURST: usize = 16;
 
+/// Where numbers of queues and keys of the second program begin that a link joins.
+const SECOND: u32 = 1 << 20;
+
 /// Frames that a loop holds at most; it drops others.
 const BACK: usize = 1 << 12;
 
@@ -137,6 +140,35 @@ impl Wires {
         let next = next.or_else(|| self.link.as_mut()?.next());
         next.or_else(|| self.packet.as_mut()?.next())
             .filter(|frame| !frame.is_empty())
+    }
+
+    pub(crate) fn has_link(&self) -> bool {
+        self.link.is_some()
+    }
+
+    /// Where this program's numbers of queues and keys begin.
+    pub(crate) fn first_number(&self) -> u32 {
+        let is_second = self.link.as_ref().is_some_and(|link| link.is_second);
+        u32::from(is_second) * SECOND
+    }
+
+    /// Whether a queue with this number is in the other program.
+    pub(crate) fn is_far(&self, number: u32) -> bool {
+        self.has_link() && number & SECOND != self.first_number()
+    }
+
+    /// Whether the other program is there.
+    pub(crate) fn is_joined(&self) -> bool {
+        self.link.as_ref().is_some_and(Link::is_joined)
+    }
+
+    /// Sends a message to the other program, which gets it whole.
+    pub(crate) fn tell(&mut self, message: &[u8]) {
+        self.link.iter_mut().for_each(|link| link.tell(message));
+    }
+
+    pub(crate) fn hear(&mut self) -> Option<Vec<u8>> {
+        self.link.as_mut()?.hear()
     }
 
     /// No queue took the frame: it is the next one again.

@@ -3,6 +3,8 @@
 
 #define MESSAGES 12
 #define FRAMES 32
+/* Bytes of a write between programs: more than three parts of a link. */
+#define LARGE 100000
 
 /* What the threads and calls of a scene need. */
 struct work {

@@ -168,6 +168,41 @@ __dpa_rpc__ uint64_t write_and_read(uint64_t argument)
 	return own[1] * 100 + operations;
 }
 
+/* Writes many bytes to the peer and reads them back. Answers how many are the same. */
+__dpa_rpc__ uint64_t copies(uint64_t argument)
+{
+	struct work *work = (struct work *)argument;
+	doca_dpa_dev_completion_element_t element;
+	uint8_t *own = (uint8_t *)work->other_buffer;
+	uint64_t same = 0;
+
+	for (uint32_t at = 0; at < work->count; at++)
+		own[at] = (uint8_t)(at % 251 + 1);
+	__dpa_thread_memory_writeback();
+	doca_dpa_dev_rdma_post_write(work->other_rdma, 1, work->key, work->buffer, work->other_key,
+				     work->other_buffer, work->count, QUIET);
+	doca_dpa_dev_rdma_post_read(work->other_rdma, 1, work->other_key,
+				    work->other_buffer + work->count, work->key, work->buffer,
+				    work->count, FLUSH);
+	while (!doca_dpa_dev_get_completion(work->other_completion, &element))
+		;
+	doca_dpa_dev_completion_ack(work->other_completion, 1);
+	for (uint32_t at = 0; at < work->count; at++)
+		same += own[work->count + at] == (uint8_t)(at % 251 + 1);
+	return same;
+}
+
+/* The type of the next completion. */
+__dpa_rpc__ uint64_t completes(uint64_t argument)
+{
+	struct work *work = (struct work *)argument;
+	doca_dpa_dev_completion_element_t element;
+
+	while (!doca_dpa_dev_get_completion(work->other_completion, &element))
+		;
+	return doca_dpa_dev_get_completion_type(element);
+}
+
 /* Two threads answer each other. */
 __dpa_global__ void ping_pong(uint64_t argument)
 {

@@ -7,6 +7,8 @@
 #include <doca_verbs.h>
 #include <doca_verbs_bridge.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "common.h"
 
@@ -15,7 +17,8 @@ DOCA_LOG_REGISTER(TEST);
 extern struct doca_dpa_app *doca;
 doca_dpa_func_t add_ranks, nothing, waits_for_host, waits_as_well, ranked, notify_all, on_message,
 	sleeps, post_receives, send_to, write_and_read, ping_pong, begin_ping_pong, external,
-	unaligned, crashes, of_the_sf, no_connection, reads_first, reschedules, old_event, frames;
+	unaligned, crashes, of_the_sf, no_connection, reads_first, reschedules, old_event, frames,
+	copies, completes;
 
 #define ALL ((uint64_t)-1)
 #define CHECK(call)                                                                            \
@@ -363,6 +366,179 @@ static void messages(enum mode mode, int count, int on_sf, int sets_device)
 	CHECK(doca_sync_event_destroy(done));
 }
 
+static void tell(int peer, const void *from, size_t bytes)
+{
+	if (write(peer, from, bytes) != (ssize_t)bytes)
+		exit(1);
+}
+
+static void hear(int peer, void *to, size_t bytes)
+{
+	for (size_t at = 0; at < bytes;) {
+		ssize_t now = read(peer, (char *)to + at, bytes - at);
+
+		if (now <= 0)
+			exit(1);
+		at += (size_t)now;
+	}
+}
+
+static void tell_data(int peer, const void *from, size_t bytes)
+{
+	tell(peer, &bytes, sizeof(bytes));
+	tell(peer, from, bytes);
+}
+
+static size_t hear_data(int peer, char to[64])
+{
+	size_t bytes;
+
+	hear(peer, &bytes, sizeof(bytes));
+	if (bytes > 64)
+		exit(1);
+	hear(peer, to, bytes);
+	return bytes;
+}
+
+/* Connects to the other program. Both are connected when this returns. */
+static void meet(int peer, struct end *end)
+{
+	char details[64];
+
+	for (int at = 0; at < 3; at++)
+		tell_data(peer, end->details[at], end->bytes[at]);
+	for (int at = 0; at < 3; at++) {
+		size_t bytes = hear_data(peer, details);
+
+		CHECK(doca_rdma_connect(end->rdma, details, bytes, end->connections[at]));
+	}
+	tell(peer, "", 1);
+	hear(peer, details, 1);
+}
+
+/* The program that receives: its handler counts messages. */
+static void receives(int peer)
+{
+	struct work work = { .mode = COUNTS };
+	uint64_t results[8], argument = block(sizeof(work)), result;
+	struct end end = { .thread = thread(&on_message, argument, 0) };
+	struct doca_sync_event *done = event(0, &work.event);
+	struct doca_mmap *memory;
+	const void *export;
+	size_t bytes;
+
+	open_end(&end, device, dpa, 3, 1);
+	CHECK(doca_rdma_get_dpa_handle(end.rdma, &work.rdma));
+	CHECK(doca_dpa_completion_get_dpa_handle(end.completion, &work.completion));
+	work.buffer = block(LARGE);
+	work.results = block(sizeof(results));
+	memory = map(NULL, work.buffer, LARGE, device, &work.key);
+	CHECK(doca_dpa_h2d_memcpy(dpa, argument, &work, sizeof(work)));
+	CHECK(doca_mmap_export_rdma(memory, device, &export, &bytes));
+	tell_data(peer, export, bytes);
+	meet(peer, &end);
+	CHECK(doca_dpa_thread_run(end.thread));
+	CHECK(doca_dpa_rpc(dpa, &post_receives, &result, argument, 1ul));
+	for (uint64_t at = 0; at < MESSAGES; at++) {
+		CHECK(doca_sync_event_wait_gt(done, at, ALL));
+		tell(peer, "", 1);
+	}
+	CHECK(doca_dpa_d2h_memcpy(dpa, results, work.results, sizeof(results)));
+	printf("%lu messages: values %lu, immediates %lu, connections %lu, types %lu, bytes %lu\n",
+	       results[0], results[1], results[2], results[3], results[4], results[5]);
+	/* The other program reads and writes here until it ends. */
+	tell(peer, "", 1);
+	hear(peer, results, 1);
+}
+
+/* The program that sends, if its peer stays. */
+static void sends(int peer, int stays)
+{
+	struct work work = { .count = LARGE };
+	uint64_t argument = block(sizeof(work)), result;
+	struct end end = { 0 };
+	struct doca_mmap *remote;
+	char export[64];
+	size_t bytes;
+	void *there;
+
+	open_end(&end, device, dpa, 3, 1);
+	CHECK(doca_rdma_get_dpa_handle(end.rdma, &work.other_rdma));
+	CHECK(doca_dpa_completion_get_dpa_handle(end.completion, &work.other_completion));
+	work.other_buffer = block(2 * LARGE);
+	map(NULL, work.other_buffer, 2 * LARGE, device, &work.other_key);
+	bytes = hear_data(peer, export);
+	SAY(doca_mmap_create_from_export(NULL, export, bytes - 1, device, &remote));
+	CHECK(doca_mmap_create_from_export(NULL, export, bytes, device, &remote));
+	CHECK(doca_mmap_dev_get_dpa_handle(remote, device, &work.key));
+	CHECK(doca_mmap_get_memrange(remote, &there, &bytes));
+	work.buffer = (uint64_t)there;
+	CHECK(doca_dpa_h2d_memcpy(dpa, argument, &work, sizeof(work)));
+	meet(peer, &end);
+	if (!stays) {
+		/* The end of its socket is that of the program. */
+		while (read(peer, export, 1) > 0)
+			;
+		waitpid(-1, NULL, 0);
+		CHECK(doca_dpa_rpc(dpa, &send_to, &result, argument, 0, 1ul, 0));
+		CHECK(doca_dpa_rpc(dpa, &completes, &result, argument));
+		printf("completion %lu\n", result);
+		return;
+	}
+	for (uint64_t at = 0; at < MESSAGES; at++) {
+		CHECK(doca_dpa_rpc(dpa, &send_to, &result, argument, at % 3, at + 1, 0));
+		hear(peer, export, 1);
+	}
+	hear(peer, export, 1);
+	CHECK(doca_dpa_rpc(dpa, &write_and_read, &result, argument));
+	printf("read %lu of %zu bytes\n", result, bytes);
+	CHECK(doca_dpa_rpc(dpa, &copies, &result, argument));
+	printf("%lu bytes there and back\n", result);
+	CHECK(doca_mmap_destroy(remote));
+	fflush(stdout);
+	tell(peer, "", 1);
+}
+
+/* The program that connects, and leaves at once. */
+static void leaves(int peer)
+{
+	struct end end = { 0 };
+	uint64_t memory = block(64);
+	const void *export;
+	size_t bytes;
+	uint32_t key;
+
+	open_end(&end, device, dpa, 3, 1);
+	CHECK(doca_mmap_export_rdma(map(NULL, memory, 64, device, &key), device, &export, &bytes));
+	tell_data(peer, export, bytes);
+	meet(peer, &end);
+}
+
+/* Where the other program finds its end of a socket. */
+#define PEER 9
+
+/* Starts this program again for the scene of its peer, and sends. */
+static void between(const char *scene, int stays)
+{
+	int peers[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, peers))
+		exit(1);
+	fflush(stdout);
+	pid_t other = fork();
+
+	if (!other) {
+		dup2(peers[1], PEER);
+		close(peers[0]);
+		close(peers[1]);
+		execl("/proc/self/exe", "doca", "--scene", scene, NULL);
+		exit(1);
+	}
+	close(peers[1]);
+	sends(peers[0], stays);
+	waitpid(other, NULL, 0);
+}
+
 static void ping_pongs(uint32_t count)
 {
 	struct end ends[2] = { 0 };
@@ -700,6 +876,14 @@ int main(int count, char **words)
 		messages(COUNTS, 1, 1, 0);
 	else if (!strcmp(scene, "ping_pong"))
 		ping_pongs((uint32_t)arguments.number);
+	else if (!strcmp(scene, "between"))
+		between("receives", 1);
+	else if (!strcmp(scene, "receives"))
+		receives(PEER);
+	else if (!strcmp(scene, "peer_ends"))
+		between("leaves", 0);
+	else if (!strcmp(scene, "leaves"))
+		leaves(PEER);
 	else if (!strcmp(scene, "two_waiters"))
 		waiters();
 	else if (!strcmp(scene, "crash"))

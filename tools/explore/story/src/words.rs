@@ -254,9 +254,17 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             ),
         ),
         Step::RuleLeftOut => {
-            let handler = stage.handler_of(actor);
-            let whom = handler.map_or("the boundary".to_owned(), |it| format!("handler {it}"));
-            let text = format!("{whom}: the broken rule would act here; it is left out");
+            // The boundary's, if the thread works for it or its handler is done.
+            let is_open = |handler: &usize| {
+                let lane = stage.scene.lanes.get(*handler);
+                lane.is_some_and(|lane| lane.phase != scene::Phase::Done)
+            };
+            let handler = match stage.work_of(actor) {
+                Some(_) => None,
+                None => stage.handler_of(actor).filter(is_open),
+            };
+            let whom = handler.map_or(String::new(), |handler| format!("handler {handler}: "));
+            let text = format!("{whom}here the rule is left out");
             Some(Said::Moment(Kind::LeftOut, handler, text))
         }
         _ => None,

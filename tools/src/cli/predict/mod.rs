@@ -196,7 +196,8 @@ fn percent(text: &str) -> Option<u32> {
 }
 
 /// `senders:P` and parts behind plus signs: `hot:K` pairs that P per cent of the messages share,
-/// `any-source:P` and `any-tag:P` per cent of the receives, `standing` wildcards that match nothing.
+/// `any-source:P` and `any-tag:P` per cent of the receives, and `standing` wildcards that match
+/// nothing.
 fn senders(name: &str, seed: u64) -> Option<Senders> {
     let mut parts = name.split('+');
     let mut senders = Senders {

@@ -218,22 +218,12 @@ impl State {
         self.clock.at(self.slot)
     }
 
-    /// A new time begins: what was before is known to those who acquire it.
+    /// A new time begins: what was before is known to those who acquire it. Its writes publish what
+    /// those of the time before do.
     fn advance(&mut self) {
         let since = self.time() + 1;
         self.clock.set(self.slot, since);
         self.is_first = false;
-        if !self.published.is_empty() {
-            let clock = Arc::clone(&self.published);
-            clock::publish(
-                self.slot,
-                Published {
-                    since,
-                    clock,
-                    is_first: false,
-                },
-            );
-        }
     }
 
     fn release(&mut self, object: Object) {

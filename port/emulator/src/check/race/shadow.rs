@@ -104,6 +104,34 @@ struct Word {
 }
 
 impl Word {
+    /// Notes an access of a word that only its slot has accessed, most of them: the first two cells
+    /// hold all that is known, and the access replaces one of them or needs none. False for others.
+    #[inline(always)]
+    fn note_own(&self, mark: Mark, place: usize) -> bool {
+        let [first, second] = [0, 1].map(|at| Mark(self.marks[at].load(Relaxed)));
+        let others = self.marks[2].load(Relaxed) | self.marks[3].load(Relaxed);
+        let is_alone = others == 0 && first.is_own(mark) && (second.0 == 0 || second.is_own(mark));
+        if !is_alone {
+            return false;
+        }
+        let at = if mark.replaces(first) {
+            if second.0 != 0 && mark.replaces(second) {
+                self.marks[1].store(0, Relaxed);
+            }
+            0
+        } else if first.contains(mark) {
+            // A read of what this thread has just written.
+            return true;
+        } else if second.0 == 0 || mark.replaces(second) {
+            1
+        } else {
+            return second.contains(mark);
+        };
+        self.places[at].store(place, Relaxed);
+        self.marks[at].store(mark.0, Relaxed);
+        true
+    }
+
     fn is_used(&self) -> bool {
         self.marks.iter().any(|mark| mark.load(Relaxed) != 0)
     }
@@ -158,6 +186,7 @@ impl Shadow {
     /// Notes an access of a word whose bytes no other slot has accessed, or that the host has
     /// written and the thread reads and `knows_host`. False for other words, which [`Self::note`]
     /// has to note.
+    #[inline(always)]
     pub(super) fn note_alone(
         &self,
         address: usize,
@@ -165,6 +194,12 @@ impl Shadow {
         place: usize,
         knows_host: bool,
     ) -> bool {
+        self.word(address).note_own(mark, place)
+            || self.note_known(address, mark, place, knows_host)
+    }
+
+    #[inline(never)]
+    fn note_known(&self, address: usize, mark: Mark, place: usize, knows_host: bool) -> bool {
         let is_known = |other: Mark, _| other.slot() == HOST && knows_host && !mark.writes();
         self.note(address, mark, place, is_known)
     }
