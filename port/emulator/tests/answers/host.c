@@ -1,5 +1,6 @@
 /* Host part: answers queues|words MESSAGES prints the messages of the second handler, and how often
  * a thread of this program has waited for something. */
+#define _GNU_SOURCE /* RUSAGE_THREAD */
 #include "common.h"
 #include "../../examples/counter/queues/host.h"
 #include <sys/resource.h>
