@@ -69,8 +69,8 @@ fn a_handler_that_sleeps_for_good_is_named() {
     let waits = |count: u32| {
         format!("while {count} completions wait in its queue 0x400, which is not armed")
     };
-    // The wire fills the queue while the handler runs, so whether it sleeps after its first frames or
-    // after the last depends on when the host's rule comes. Both are named, each with its own cause.
+    // The wire fills the queue while the handler runs. So it sleeps after its first frames or after
+    // the last, as the host's rule comes. Both are named, each with its own cause.
     let full = (
         "16 taken\n".to_owned(),
         asleep("takes_frames", 1, &waits(64), "frames"),

@@ -1,8 +1,8 @@
 //! Pairs whose other end is in another program. A link (`DPA_WIRE=link:path=FILE`) carries what a
 //! pair asks for, in parts, and what the other program answers.
 //!
-//! A pair asks for one operation at a time. Until its answer comes, its entry waits as one for which
-//! the peer has no buffer. The other program keeps an operation that it cannot do yet.
+//! A pair asks for one operation at a time. Until its answer comes, its entry waits as one for
+//! which the peer has no buffer. The other program keeps an operation that it cannot do yet.
 
 use super::asleep::Moment;
 use super::send::{Sender, Undone};
