@@ -98,10 +98,7 @@ fn run_kit() -> Result {
     if Need::CCompiler.check(kit::has_host_compiler())? {
         let folder = root().join("target/firmware/run/kit");
         std::fs::create_dir_all(&folder)?;
-        for (name, host) in [
-            ("FlexIO", kit::build(true)?),
-            ("DOCA", kit::build_doca()?),
-        ] {
+        for (name, host) in [("FlexIO", kit::build(true)?), ("DOCA", kit::build_doca()?)] {
             let started = Instant::now();
             let verdict = check::on_emulator(&host, &folder)?;
             println!(
