@@ -327,7 +327,12 @@ fn each_error_of_a_program_becomes_a_line() {
     waits.arg("waits").env("DPA_WATCHDOG_S", "1");
     run(waits.env("DPA_WIRE", &wire).env("DPA_LOG", &log));
     let waits = std::fs::read_to_string(&log).expect("lines");
-    let lines: Vec<_> = waits
+    let (lines, summary) = waits.split_once("dpa: summary: ").expect("a summary");
+    assert!(
+        summary.ends_with("errors 2: returned 1, long-activation 1\n"),
+        "{waits}"
+    );
+    let lines: Vec<_> = lines
         .lines()
         .map(|line| line.split(": ").last().unwrap_or(""))
         .collect();
