@@ -203,6 +203,13 @@ pub(crate) const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "python",
+        extents: &[Extent::Full],
+        args: "test -p dpamatch_tools --features pandas --test cli python::",
+        judge: |finished| counts::tests(&finished.stdout),
+        ..PLAIN
+    },
+    Step {
         name: "loom, full",
         extents: &[Extent::Full],
         env: &[LOOM_FLAGS, orderings::PLACES, ("DPAMATCH_LOOM_FULL", "1")],
