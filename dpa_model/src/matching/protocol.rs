@@ -138,13 +138,7 @@ fn move_longer(
 ) {
     let (target, capacity) = (posted.buffer, posted.capacity);
     if entry.protocol == Protocol::Rendezvous {
-        return rendezvous(
-            nic,
-            &entry.payload,
-            entry.length,
-            (target, capacity),
-            result,
-        );
+        return rendezvous(nic, &entry.payload, entry.length, target, capacity, result);
     }
     let queue = nic.arrivals.queue(block.queue);
     let buffer = queue.bounce_buffer(block.first + handler as u64);
@@ -167,7 +161,8 @@ fn rendezvous(
     nic: &Shared,
     payload: &[u64; 3],
     _length: u32,
-    (target, capacity): (HostAddress, u32),
+    target: HostAddress,
+    capacity: u32,
     _result: u64,
 ) {
     let key = RegionKey(payload[0]);
@@ -187,11 +182,12 @@ fn rendezvous(
     _: &Shared,
     payload: &[u64; 3],
     length: u32,
-    target: (HostAddress, u32),
+    target: HostAddress,
+    capacity: u32,
     result: u64,
 ) {
     // SAFETY: the host lent the target until the result reaches it.
-    unsafe { crate::card::begin_read(payload, length, target, result) };
+    unsafe { crate::card::begin_read(payload, length, target, capacity, result) };
 }
 
 /// Gives up a rendezvous message that will not be received.
@@ -203,7 +199,8 @@ pub(crate) fn give_up(nic: &Shared, payload: &[u64; 3]) {
         nic,
         payload,
         0,
-        (HostAddress::none(), 0),
+        HostAddress::none(),
+        0,
         crate::card::GIVEN_UP,
     );
 }
@@ -222,7 +219,7 @@ pub(crate) fn deliver_stored(
     let entry = store.entry(message);
     if entry.protocol == Protocol::Rendezvous {
         let length = entry.message.length;
-        rendezvous(nic, &entry.payload, length, (target, capacity), result);
+        rendezvous(nic, &entry.payload, length, target, capacity, result);
     } else {
         // SAFETY: the host lent the target until the result reaches it.
         store.with_bytes(message, |bytes| unsafe { target.put(capacity, bytes) });

@@ -50,7 +50,7 @@ impl<'a, C: Crew> Taking<'a, C> {
             receive,
             before,
         };
-        self.consume((handler, path), chained, &posted, counters);
+        self.consume(handler, path, chained, &posted, counters);
     }
 
     /// A handler takes no receive.
@@ -65,7 +65,8 @@ impl<'a, C: Crew> Taking<'a, C> {
     #[inline]
     fn consume(
         self,
-        (handler, path): (usize, Path),
+        handler: usize,
+        path: Path,
         chained: Chained<'_>,
         posted: &Posted,
         counters: &HandlerCounters,

@@ -320,8 +320,19 @@ fn each_error_of_a_program_becomes_a_line() {
         "{keeps}"
     );
     assert_eq!(keeps.lines().count(), 1, "{keeps}");
-    let waits = errors("waits", "1");
-    let lines: Vec<_> = waits
+    // Its host part waits for the first line.
+    let log = place("log");
+    let _ = std::fs::remove_file(&log);
+    let mut waits = Command::new(&program);
+    waits.arg("waits").env("DPA_WATCHDOG_S", "1");
+    run(waits.env("DPA_WIRE", &wire).env("DPA_LOG", &log));
+    let waits = std::fs::read_to_string(&log).expect("lines");
+    let (lines, summary) = waits.split_once("dpa: summary: ").expect("a summary");
+    assert!(
+        summary.ends_with("errors 2: returned 1, long-activation 1\n"),
+        "{waits}"
+    );
+    let lines: Vec<_> = lines
         .lines()
         .map(|line| line.split(": ").last().unwrap_or(""))
         .collect();
@@ -470,7 +481,14 @@ fn two_programs_answer_each_other() {
         .arg("1000000")
         .env("DPA_WIRE", format!("{link},out={}", other.display()));
     let mut second = second.spawn().expect("a program");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    // Until it listens.
+    let listens = || {
+        let own = std::os::unix::net::UnixDatagram::unbound();
+        own.and_then(|own| own.connect(&socket)).is_ok()
+    };
+    while !listens() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     let frames = [1, 2, 3].map(|number| frame(number, false));
     let (said, _, sent) = play(Command::new(&program).arg("50"), &link, &frames);
     second.kill().and_then(|()| second.wait()).expect("its end");
@@ -505,6 +523,8 @@ fn went_to_and_fro(said: &str, sent: &[u8], other: &Path) {
 fn two_programs_answer_each_other_through_interfaces() {
     const PAIR: &str = "ip link add v0 type veth peer name v1 && \
         ip link set v0 addrgenmode none up && ip link set v1 addrgenmode none up";
+    // Until a program has a packet socket there.
+    const LISTENS: &str = "until [ $(wc -l < /proc/net/packet) -gt 1 ]; do sleep 0.05; done";
     let apart = |script: &str| {
         let mut command = Command::new("unshare");
         command.args(["-rn", "sh", "-c", script]);
@@ -519,7 +539,7 @@ fn two_programs_answer_each_other_through_interfaces() {
     let program = build("examples", "counter");
     let other = place("other");
     let script = format!(
-        "{PAIR} && {{ DPA_WIRE=packet:interface=v1,out={} \"$0\" 1000000 & }} && sleep 0.3 && \
+        "{PAIR} && {{ DPA_WIRE=packet:interface=v1,out={} \"$0\" 1000000 & }} && {LISTENS} && \
          \"$0\" 50; status=$?; kill $!; exit $status",
         other.display()
     );
@@ -528,7 +548,7 @@ fn two_programs_answer_each_other_through_interfaces() {
     went_to_and_fro(&said, &sent, &other);
     // What else this machine sends through the interface, as when it comes up, is not for us.
     let script = format!(
-        "{PAIR} && ip link set v0 down addrgenmode eui64 && {{ \"$0\" 1 & }} && sleep 0.3 && \
+        "{PAIR} && ip link set v0 down addrgenmode eui64 && {{ \"$0\" 1 & }} && {LISTENS} && \
          ip link set v0 up && sleep 0.5 && kill $! && wait $!; test $? = 143"
     );
     run(apart(&script)
