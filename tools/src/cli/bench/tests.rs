@@ -276,58 +276,52 @@ fn a_report_has_every_form() {
     check(
         moved(),
         expect![[r#"
-         | 7 | 37cf7e97210a6979
-        tables | 16 | be77fe1f9261607d
-        figure handlers | 2 | 710fa6ad65aa212d
-        figure depth | 2 | 710fa6ad65aa212d
-        rates | 4 | b73e56f7b38b62d2
-        results | 23 | 5b740859c8c6d432
-    "#]],
+             | 7 | 37cf7e97210a6979
+            tables | 16 | be77fe1f9261607d
+            rates | 4 | b73e56f7b38b62d2
+            results | 23 | 5b740859c8c6d432
+        "#]],
     );
     check(
         sweep(),
         expect![[r#"
-         | 7 | 57012e1020718b47
-        tables | 22 | 412df0a83d5e09ab
-        figure figure8 | 42 | a2466eff330a3663
-        figure handlers | 12 | 66ddffcb03584fca
-        figure depth | 2 | 710fa6ad65aa212d
-        rates | 11 | b660bc1708fcc9f1
-        results | 30 | b97132c4f9918955
-    "#]],
+             | 7 | 57012e1020718b47
+            tables | 22 | 412df0a83d5e09ab
+            figure figure8 | 42 | a2466eff330a3663
+            figure handlers | 12 | 66ddffcb03584fca
+            rates | 11 | b660bc1708fcc9f1
+            results | 30 | b97132c4f9918955
+        "#]],
     );
     check(
         single(),
         expect![[r#"
-         | 7 | a6db30ab576bd5a0
-        tables | 21 | c2b45bb634f13cd7
-        figure handlers | 2 | 710fa6ad65aa212d
-        figure depth | 2 | 710fa6ad65aa212d
-        rates | 3 | 4e95efbef5de6f23
-        results | 22 | 03df8be86793062c
-    "#]],
+             | 7 | a6db30ab576bd5a0
+            tables | 21 | c2b45bb634f13cd7
+            figure latency | 6 | b83c29e25ad17e9f
+            rates | 3 | 4e95efbef5de6f23
+            results | 22 | 03df8be86793062c
+        "#]],
     );
     check(
         deep(),
         expect![[r#"
-         | 7 | b1098559b99ef9dc
-        tables | 22 | 1a9fdf865c123045
-        figure handlers | 2 | 710fa6ad65aa212d
-        figure depth | 8 | de722dc27d559225
-        rates | 9 | 2bb442faa709509e
-        results | 28 | fbc9806082b147c0
-    "#]],
+             | 7 | b1098559b99ef9dc
+            tables | 22 | 1a9fdf865c123045
+            figure depth | 8 | de722dc27d559225
+            rates | 9 | 2bb442faa709509e
+            results | 28 | fbc9806082b147c0
+        "#]],
     );
     check(
         sizes(),
         expect![[r#"
-         | 7 | dbc98e8d5290def9
-        tables | 23 | 23c8806d1e897a4d
-        figure handlers | 2 | 710fa6ad65aa212d
-        figure depth | 2 | 710fa6ad65aa212d
-        rates | 4 | 4554424c4c918e67
-        results | 23 | 99e9bd0232a6f0e1
-    "#]],
+             | 7 | dbc98e8d5290def9
+            tables | 23 | 23c8806d1e897a4d
+            figure latency | 6 | b83c29e25ad17e9f
+            rates | 4 | 4554424c4c918e67
+            results | 23 | 99e9bd0232a6f0e1
+        "#]],
     );
     expect_file!["tests/everything.txt"].assert_eq(&shown(&everything()));
     assert_eq!(header(true).runner(), "1 worker thread");
@@ -437,7 +431,7 @@ fn a_recorded_sequence_has_a_row_for_each_engine() {
         serde_json::json!([recorded::conditions(&load), table.rows_json()])
     );
     expect![[r#"
-        text | 9 | 1fce2106d847b49e
+        text | 9 | 792189394fceb1e3
         CSV | 4 | 29d64b404a244fbb
         JSON | 56 | 9c0534c953cc797a
     "#]]
@@ -486,6 +480,7 @@ fn the_points_are_those_asked_for() {
         bench --scenario all --baseline none | 122 | 439cbfd21359fc6e
         bench --out folder --windows 1 | 10 | 1b711bb175636b20
         bench --bytes all --windows 1,7 --baseline none | 24 | 46a9f4655913bc91
+        bench --scenario MIX --conflicts 0,20,50 --windows 9 --baseline bins | 9 | 0c72e11fa6e2d79e
     "#]].assert_eq(&digests(&shown));
     expect![[r#"
         optimistic (4 handlers), NC, window 1, 8 bytes
