@@ -8,13 +8,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dpa_model::Operation;
-use dpamatch_story::{Cast, Page, Step, Story, Told, is_told};
+use dpamatch_story::{Cast, Page, Step, Story, TimedStep, is_shown};
 
 use crate::threads::ThreadId;
 
 #[derive(Debug, Default)]
 struct Notes {
-    told: Vec<Told>,
+    told: Vec<TimedStep>,
     /// Threads of the execution, in the order of their first step.
     actors: Vec<ThreadId>,
     operations: Vec<Operation>,
@@ -62,7 +62,7 @@ pub(crate) fn posted(request: Option<u64>) {
 }
 
 fn note(step: Step) {
-    if !is_told(&step) {
+    if !is_shown(&step) {
         return;
     }
     let thread = crate::threads::current().id();
@@ -72,7 +72,7 @@ fn note(step: Step) {
             notes.actors.push(thread);
             notes.actors.len() - 1
         });
-        notes.told.push(Told {
+        notes.told.push(TimedStep {
             actor,
             step,
             at: None,

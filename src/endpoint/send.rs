@@ -102,7 +102,7 @@ impl CommSender {
     }
 
     /// Sends if the receiver is ready. The caller may reuse `bytes` at once: a message above the
-    /// eager limit is copied into a buffer of its own.
+    /// eager limit is copied into its own buffer.
     ///
     /// # Errors
     /// [`SendError`].

@@ -37,7 +37,7 @@ pub struct Unexpected {
     pub home: u32,
 }
 
-/// The entries of both queues; a receive can stand in `P` chains at once, a message in `U`.
+/// The entries of both queues; a receive can stand in `P` chains at a time, a message in `U`.
 #[derive(Clone, Debug)]
 pub struct Entries<const P: usize, const U: usize> {
     /// The receives.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-struct Row {
+struct CellRow {
     command: String,
     output: String,
 }
@@ -28,8 +28,8 @@ const MARKS: [&str; 5] = ["exact", "shape", "contradicts", "absent", "input"];
 
 /// The rows of all tables; a heading has no command, nor has what is absent. `"` stands for the
 /// command above.
-fn rows(page: &str) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+fn rows(page: &str) -> Vec<CellRow> {
+    let mut rows: Vec<CellRow> = Vec::new();
     for line in page.lines().filter(|line| line.starts_with("| ")) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         if cells.len() == 2 {
@@ -54,7 +54,7 @@ fn rows(page: &str) -> Vec<Row> {
         let command = above.or_else(|| code(cells[1]).map(str::to_owned));
         match (command, code(cells[2])) {
             (Some(command), Some(output)) => {
-                rows.push(Row {
+                rows.push(CellRow {
                     command,
                     output: plain(output),
                 });
@@ -73,7 +73,7 @@ fn every_row_is_what_its_command_prints() {
     let rows = rows(&page);
     assert!(rows.len() >= 60, "{} rows", rows.len());
     let mut printed: BTreeMap<&str, String> = BTreeMap::new();
-    for Row { command, output } in &rows {
+    for CellRow { command, output } in &rows {
         let lines = printed.entry(command).or_insert_with(|| {
             let mut run = Command::new(programs::of(&command.split(' ').collect::<Vec<_>>()));
             let ran = run

@@ -27,7 +27,7 @@ enum Failure {
     /// Invalid command line; exit code 2.
     Usage(String),
     /// Invalid command line; a program run by the task has already printed why.
-    Told,
+    Reported,
     /// The task found a fault; exit code 1.
     Task(String),
 }
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
             eprintln!("xtask: {message}\n\n{HELP}");
             ExitCode::from(2)
         }
-        Err(Failure::Told) => ExitCode::from(2),
+        Err(Failure::Reported) => ExitCode::from(2),
     }
 }
 

@@ -160,7 +160,7 @@ fn build(part: &Part, is_dev: bool) -> Result<PathBuf, String> {
     match orderings::programs(&mut command) {
         Ok(programs) => Ok(programs[0].clone()),
         Err(Failure::Task(why) | Failure::Usage(why)) => Err(why),
-        Err(Failure::Told) => Err(part.name.to_owned()),
+        Err(Failure::Reported) => Err(part.name.to_owned()),
     }
 }
 

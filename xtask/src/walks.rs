@@ -51,10 +51,10 @@ const WALKS: &[Walk] = &[
         steps: &[
             step(
                 "dpamatch bench --rounds 1 --keep-disturbed --any-placement",
-                "Next: dpamatch bench --full",
+                "Next: dpamatch bench --all",
             ),
             step(
-                "dpamatch bench --scenario NC --sizes 8,64,1024 --windows 100 --rounds 5 --reps 20 \
+                "dpamatch bench --scenario NC --bytes 8,64,1024 --windows 100 --rounds 5 --reps 20 \
                  --any-placement --keep-disturbed --save rates.json --out figures \
                  && ls figures",
                 "sizes.svg",
@@ -113,7 +113,7 @@ const WALKS: &[Walk] = &[
             ),
             step(
                 "dpamatch offload $ROOT/tests/data/traces/minife-16/minife-16.dumpi.tar.xz",
-                "offload",
+                "The run ends",
             ),
             step(
                 "dpamatch analyze $ROOT/tests/data/traces/minife-16/minife-16.dumpi.tar.xz \

@@ -41,8 +41,8 @@ pub(super) struct Args {
     #[arg(long)]
     random_gap: bool,
     /// Distribution of burst lengths
-    #[arg(long, value_enum, value_name = "KIND,..", value_delimiter = ',', default_values_t = [Kind::Constant, Kind::Uniform])]
-    kind: Vec<Kind>,
+    #[arg(long, value_enum, value_name = "KIND,..", value_delimiter = ',', default_values_t = [Distribution::Constant, Distribution::Uniform])]
+    kind: Vec<Distribution>,
     /// Nanoseconds that the receiver handles each message
     #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     handle: u64,
@@ -83,7 +83,7 @@ enum What {
 
 /// See [`Bursts`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Kind {
+enum Distribution {
     /// All equal
     Constant,
     /// From 1 to twice the length less 1
@@ -98,7 +98,7 @@ enum Kind {
     Switching,
 }
 
-impl Kind {
+impl Distribution {
     fn bursts(self, length: u32) -> Bursts {
         match self {
             Self::Constant => Bursts::Constant(length),

@@ -131,7 +131,7 @@ impl Candidate {
         Self::with_room(entry, entry.name, options, room)
     }
 
-    /// An engine of the registry under a name of its own, which also decides its real room.
+    /// An engine of the registry under its own name, which also decides its real room.
     pub(super) fn with_room(
         entry: &'static EngineEntry,
         name: &'static str,

@@ -320,8 +320,19 @@ fn each_error_of_a_program_becomes_a_line() {
         "{keeps}"
     );
     assert_eq!(keeps.lines().count(), 1, "{keeps}");
-    let waits = errors("waits", "1");
-    let lines: Vec<_> = waits
+    // Its host part waits for the first line.
+    let log = place("log");
+    let _ = std::fs::remove_file(&log);
+    let mut waits = Command::new(&program);
+    waits.arg("waits").env("DPA_WATCHDOG_S", "1");
+    run(waits.env("DPA_WIRE", &wire).env("DPA_LOG", &log));
+    let waits = std::fs::read_to_string(&log).expect("lines");
+    let (lines, summary) = waits.split_once("dpa: summary: ").expect("a summary");
+    assert!(
+        summary.ends_with("errors 2: returned 1, long-activation 1\n"),
+        "{waits}"
+    );
+    let lines: Vec<_> = lines
         .lines()
         .map(|line| line.split(": ").last().unwrap_or(""))
         .collect();
@@ -333,65 +344,53 @@ fn each_error_of_a_program_becomes_a_line() {
     );
 }
 
-/// What a script's calls say, without what differs from machine to machine.
-fn plain(said: &str) -> String {
-    let word = |word: &str| {
-        let bare = word.trim_end_matches([',', ';']);
-        // An address of the host has twelve digits, as those of the heap have.
-        let is_far = bare.len() == 14 && bare.starts_with("0x") && !bare.starts_with("0x2");
-        match word.rsplit_once('/') {
-            Some((_, place)) if place.starts_with("device.c:") => place.to_owned(),
-            _ if is_far || bare.starts_with("/proc/") => "...".to_owned(),
-            _ => word.to_owned(),
-        }
-    };
-    let line = |line: &str| {
-        // The test of faults looks at the places of accesses.
-        let place = line.rfind(", at ").filter(|_| line.contains("/device.c:"));
-        let line = &line[..place.unwrap_or(line.len())];
-        line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n"
-    };
-    said.lines().map(line).collect()
+/// Does one list of calls, which compares what each returns and prints.
+fn calls(name: &str, settings: &[(&str, &str)]) {
+    let mut command = Command::new(build("tests", "calls"));
+    let ran = run(command.arg(name).envs(settings.iter().copied()));
+    let said = text(&ran.stdout) + &text(&ran.stderr);
+    assert_eq!(said, "", "{name}");
 }
 
-/// Each script's calls answer as its file says, which holds both.
 #[test]
-fn calls_answer_as_their_scripts_say() {
-    let program = build("tests", "calls");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/calls");
-    let files = std::fs::read_dir(&folder)
-        .expect("a folder")
-        .flatten()
-        .map(|file| file.path());
-    let mut wrong = Vec::new();
-    for file in files.filter(|file| file.extension().is_some_and(|kind| kind == "txt")) {
-        let wanted = std::fs::read_to_string(&file).expect("a script");
-        let script = wanted
-            .split_inclusive('\n')
-            .filter(|line| line.starts_with(['>', '#', '$']));
-        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file.file_name().expect("a name"));
-        std::fs::write(&place, script.collect::<String>()).expect("a file");
-        let mut command = Command::new(&program);
-        let settings = wanted.lines().filter_map(|line| line.strip_prefix("$ "));
-        let settings = settings
-            .flat_map(|line| line.split(' '))
-            .flat_map(|one| one.split_once('='));
-        command
-            .envs(settings)
-            .stdin(std::fs::File::open(&place).expect("a file"));
-        let ran = run(&mut command);
-        // At the end, what was said before the program began.
-        let found = plain(&(text(&ran.stdout) + &text(&ran.stderr)));
-        if found != wanted {
-            std::fs::write(&place, found).expect("a file");
-            wrong.push(place);
-        }
-    }
-    assert!(
-        wrong.is_empty(),
-        "not what {} says: {wrong:?}",
-        folder.display()
-    );
+fn accesses_of_the_heap_are_checked() {
+    calls("access", &[("DPA_HEAP_MIB", "1")]);
+}
+
+#[test]
+fn frames_leave_and_come_back() {
+    calls("frames", &[("DPA_WIRE", "loop")]);
+}
+
+#[test]
+fn pairs_of_queues_have_states_and_move_messages() {
+    calls("pairs", &[("DPA_READ_TURNS", "3")]);
+}
+
+#[test]
+fn programs_processes_and_their_memory_have_ends() {
+    let name = "a_card_of_a_long_name_that_has_more_letters_than_a_place_of_sixty_four";
+    calls("process", &[("DPA_HEAP_MIB", "1"), ("DPA_DEVICE", name)]);
+}
+
+#[test]
+fn queues_wake_their_handlers() {
+    calls("queues", &[]);
+}
+
+#[test]
+fn rules_lead_frames_to_queues() {
+    calls("steering", &[("DPA_WIRE", "loop:rules=2")]);
+}
+
+#[test]
+fn calls_of_several_versions_work() {
+    calls("versions", &[("DPA_WIRE", "loop")]);
+}
+
+#[test]
+fn windows_lead_to_memory_of_the_host() {
+    calls("windows", &[]);
 }
 
 /// The events of a timeline in their order: phase, process, track, name, members.
@@ -482,7 +481,14 @@ fn two_programs_answer_each_other() {
         .arg("1000000")
         .env("DPA_WIRE", format!("{link},out={}", other.display()));
     let mut second = second.spawn().expect("a program");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    // Until it listens.
+    let listens = || {
+        let own = std::os::unix::net::UnixDatagram::unbound();
+        own.and_then(|own| own.connect(&socket)).is_ok()
+    };
+    while !listens() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     let frames = [1, 2, 3].map(|number| frame(number, false));
     let (said, _, sent) = play(Command::new(&program).arg("50"), &link, &frames);
     second.kill().and_then(|()| second.wait()).expect("its end");
@@ -517,6 +523,8 @@ fn went_to_and_fro(said: &str, sent: &[u8], other: &Path) {
 fn two_programs_answer_each_other_through_interfaces() {
     const PAIR: &str = "ip link add v0 type veth peer name v1 && \
         ip link set v0 addrgenmode none up && ip link set v1 addrgenmode none up";
+    // Until a program has a packet socket there.
+    const LISTENS: &str = "until [ $(wc -l < /proc/net/packet) -gt 1 ]; do sleep 0.05; done";
     let apart = |script: &str| {
         let mut command = Command::new("unshare");
         command.args(["-rn", "sh", "-c", script]);
@@ -531,7 +539,7 @@ fn two_programs_answer_each_other_through_interfaces() {
     let program = build("examples", "counter");
     let other = place("other");
     let script = format!(
-        "{PAIR} && {{ DPA_WIRE=packet:interface=v1,out={} \"$0\" 1000000 & }} && sleep 0.3 && \
+        "{PAIR} && {{ DPA_WIRE=packet:interface=v1,out={} \"$0\" 1000000 & }} && {LISTENS} && \
          \"$0\" 50; status=$?; kill $!; exit $status",
         other.display()
     );
@@ -540,7 +548,7 @@ fn two_programs_answer_each_other_through_interfaces() {
     went_to_and_fro(&said, &sent, &other);
     // What else this machine sends through the interface, as when it comes up, is not for us.
     let script = format!(
-        "{PAIR} && ip link set v0 down addrgenmode eui64 && {{ \"$0\" 1 & }} && sleep 0.3 && \
+        "{PAIR} && ip link set v0 down addrgenmode eui64 && {{ \"$0\" 1 & }} && {LISTENS} && \
          ip link set v0 up && sleep 0.5 && kill $! && wait $!; test $? = 143"
     );
     run(apart(&script)

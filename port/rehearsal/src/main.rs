@@ -96,15 +96,17 @@ type Result = std::result::Result<bool, Box<dyn std::error::Error>>;
 fn run_kit() -> Result {
     let mut good = true;
     if Need::CCompiler.check(kit::has_host_compiler())? {
-        let (host, folder) = (kit::build(true)?, root().join("target/firmware/run/kit"));
+        let folder = root().join("target/firmware/run/kit");
         std::fs::create_dir_all(&folder)?;
-        let started = Instant::now();
-        let verdict = check::on_emulator(&host, &folder)?;
-        println!(
-            "DPA emulator: {verdict}, {:.1} s",
-            started.elapsed().as_secs_f64()
-        );
-        good = verdict.wrong.is_empty();
+        for (name, host) in [("FlexIO", kit::build(true)?), ("DOCA", kit::build_doca()?)] {
+            let started = Instant::now();
+            let verdict = check::on_emulator(&host, &folder)?;
+            println!(
+                "DPA emulator, {name}: {verdict}, {:.1} s",
+                started.elapsed().as_secs_f64()
+            );
+            good &= verdict.wrong.is_empty();
+        }
     }
     if Need::RiscVCompiler.check(kit::has_compiler())? {
         kit::build_for_card()?;

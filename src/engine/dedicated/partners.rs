@@ -9,7 +9,7 @@ use super::cap::Budget;
 /// Ranks whose elements are counted; ranks beyond the bound can be no partners.
 const COUNTED_RANKS_MAX: u32 = 65_536;
 
-/// A rank with a queue of its own.
+/// A rank with its own queue.
 #[derive(Clone, Copy, Debug)]
 struct Partner {
     queue: u32,

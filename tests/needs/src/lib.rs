@@ -131,6 +131,35 @@ impl Need {
     }
 }
 
+/// FNV-1a of a text, in hexadecimal: the same on every machine.
+pub fn digest(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+/// One line for each section of a text: heading, number of lines, and [`digest`] of them.
+///
+/// A heading is a line that begins with `# `. Lines before the first heading are a section without
+/// one.
+pub fn digests(text: &str) -> String {
+    let mut sections = vec![("", Vec::new())];
+    for line in text.lines() {
+        match (line.strip_prefix("# "), sections.last_mut()) {
+            (Some(heading), _) => sections.push((heading, Vec::new())),
+            (None, Some((_, lines))) => lines.push(line),
+            (None, None) => {}
+        }
+    }
+    let described = |(heading, lines): (&str, Vec<&str>)| {
+        let count = lines.len();
+        format!("{heading} | {count} | {}\n", digest(&lines.join("\n")))
+    };
+    let used = sections.into_iter().filter(|(_, lines)| !lines.is_empty());
+    used.map(described).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

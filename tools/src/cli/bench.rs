@@ -46,7 +46,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=WINDOW_MAX as i64))]
     windows: Vec<u32>,
     /// Bytes of a message, or all: 8 bytes to 256 KiB; above the eager limit by rendezvous
-    #[arg(long, value_name = "BYTES,..", value_delimiter = ',', default_value = "8", value_parser = sizes)]
+    #[arg(long = "bytes", value_name = "BYTES,..", value_delimiter = ',', default_value = "8", value_parser = sizes)]
     sizes: Vec<Sizes>,
     /// Repetitions of a window in each round [default: 500, or 20000 for windows of one message]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -84,7 +84,7 @@ pub(super) struct Args {
     #[arg(long)]
     peers: bool,
     /// Measure the paper's figure 8 and an overview of all kinds of scenarios, in two minutes
-    #[arg(long, conflicts_with_all = ["scenario", "sweep", "scaling", "trace"])]
+    #[arg(long = "all", conflicts_with_all = ["scenario", "sweep", "scaling", "trace"])]
     full: bool,
     /// Send, match and complete by turns on one thread: no wire between two processors [default if
     /// fewer than two processors are free]
@@ -384,11 +384,11 @@ impl Args {
                     points.add(peer, scenario, window);
                 }
                 for peer in self.baselines() {
-                    if matches!(peer, Peer::NoMatching | Peer::Copy) {
-                        // Without matching every scenario equals NC.
-                        if let Ok(nc) = "NC".parse() {
-                            points.add(peer, &nc, window);
-                        }
+                    // Without matching every scenario equals NC.
+                    if matches!(peer, Peer::NoMatching | Peer::Copy)
+                        && let Ok(nc) = "NC".parse()
+                    {
+                        points.add(peer, &nc, window);
                     }
                     points.add(peer, scenario, window);
                 }
@@ -653,8 +653,8 @@ fn write_folder(
     if figures.is_empty() {
         writeln!(
             stderr(),
-            "dpamatch: no figure for these options; a figure needs --full, or several values of \
-             --sweep, --sizes or --conflicts, or windows of one message"
+            "dpamatch: no figure for these options; a figure needs --all, or several values of \
+             --sweep, --bytes or --conflicts, or windows of one message"
         )?;
     }
     for (name, figure) in figures {

@@ -198,7 +198,7 @@ impl<'a> Plot<'a> {
                 x_title(drawing, area, &panel.x.title);
                 for series in series {
                     let look = look_of(looks, &series.name);
-                    draw_series(drawing, inner, (x, y), panel, series, look);
+                    draw_series(drawing, inner, x, y, panel, series, look);
                 }
             }
             Self::Bars { bars, y } => {
@@ -281,7 +281,8 @@ fn x_title(drawing: &mut Drawing, area: Area, title: &str) {
 fn draw_series(
     drawing: &mut Drawing,
     area: Area,
-    (x, y): (&Span, &Span),
+    x: &Span,
+    y: &Span,
     panel: &Lines,
     series: &Series,
     look: Look,

@@ -4,7 +4,7 @@
 //! pages, completions, the Python package, and the recorder's sources, which each MPI library needs
 //! compiled anew.
 //! `install.sh PREFIX` copies the tree. The emulator's libraries have the names of a vendor's, so
-//! they are in a folder of their own, which no search path has by default.
+//! they are in their own folder, which no search path has by default.
 
 use std::env::consts::ARCH;
 use std::fs;

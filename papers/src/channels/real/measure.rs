@@ -9,7 +9,7 @@ use dpamatch::{NicConfig, Rank, SourceSel, Tag, TagSel};
 
 use super::super::costs::PollCosts;
 use super::super::policy::{Channel, PollingPolicy, RoundRobin};
-use super::super::thresholds::Way;
+use super::super::thresholds::Transport;
 use super::engine::{ProgressEngine, Received};
 use super::peers::{LocalPeer, RemotePeer};
 use super::{ChannelError, Polls};
@@ -302,7 +302,11 @@ fn send_bursts(
 ///
 /// # Errors
 /// [`ChannelError`].
-pub fn way_ns(way: Way, bytes: usize, rounds: u32) -> Result<(u64, [Polls; 3]), ChannelError> {
+pub fn way_ns(
+    way: Transport,
+    bytes: usize,
+    rounds: u32,
+) -> Result<(u64, [Polls; 3]), ChannelError> {
     let bytes = bytes.max(STAMP);
     let nic = NicConfig {
         // The whole message and its mark.
@@ -312,7 +316,7 @@ pub fn way_ns(way: Way, bytes: usize, rounds: u32) -> Result<(u64, [Polls; 3]), 
         ..NicConfig::default()
     };
     let mut engine = ProgressEngine::new(nic, Box::new(RoundRobin::default()))?;
-    let threshold = (way == Way::Kernel).then_some(0);
+    let threshold = (way == Transport::Kernel).then_some(0);
     let mut local = engine.add_local(rank(1), threshold)?;
     let mut remote = engine.add_remote(rank(2))?;
     let epoch = Instant::now();
@@ -323,7 +327,7 @@ pub fn way_ns(way: Way, bytes: usize, rounds: u32) -> Result<(u64, [Polls; 3]), 
             payload.resize(bytes, 1);
             payload[..STAMP].copy_from_slice(&now_ns(epoch).to_le_bytes());
             match way {
-                Way::Network => remote.send(Tag::default(), &payload)?,
+                Transport::Network => remote.send(Tag::default(), &payload)?,
                 _ => payload = local.send(Tag::default(), payload)?,
             }
             answered(&answers)?;

@@ -4,7 +4,7 @@ use dpamatch_papers::channels::discovery::{Bursts, Discovery, Gap, discover};
 use dpamatch_papers::channels::real::{
     Calibration, ChannelError, RealBursts, RealDiscovered, calibrate, discover_by_threads, way_ns,
 };
-use dpamatch_papers::channels::thresholds::Way;
+use dpamatch_papers::channels::thresholds::Transport;
 use dpamatch_papers::channels::{PolicySpec, PollCosts};
 use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
@@ -214,24 +214,24 @@ fn ways(results: &mut Results) -> Result<Result<(), Interrupted>, ChannelError> 
         .measured(["shared_us", "kernel_us", "network_us"])
         .note("The emulated card holds each message, so shared memory and network copy once more.");
     let mut by_kernel = 0;
-    let mut lines = Way::ALL.map(|_| Vec::new());
+    let mut lines = Transport::ALL.map(|_| Vec::new());
     for bytes in WAYS {
         let mut us = [0.0; 3];
-        for ((way, us), line) in Way::ALL.into_iter().zip(&mut us).zip(&mut lines) {
+        for ((way, us), line) in Transport::ALL.into_iter().zip(&mut us).zip(&mut lines) {
             let (ns, [_, kernel, _]) = way_ns(way, bytes, WAY_ROUNDS)?;
             *us = ns as f64 / 1e3;
             by_kernel += kernel.messages;
             line.push((bytes as f64, *us));
         }
         let of = |way| {
-            let place = Way::ALL.iter().position(|it| *it == way);
+            let place = Transport::ALL.iter().position(|it| *it == way);
             Cell::from(place.map(|place| us[place]))
         };
         table.row([
             ("bytes", bytes.into()),
-            ("shared_us", of(Way::SharedMemory)),
-            ("kernel_us", of(Way::Kernel)),
-            ("network_us", of(Way::Network)),
+            ("shared_us", of(Transport::SharedMemory)),
+            ("kernel_us", of(Transport::Kernel)),
+            ("network_us", of(Transport::Network)),
         ]);
         if results.point().is_err() {
             results.tables.push(table);
@@ -246,7 +246,7 @@ fn ways(results: &mut Results) -> Result<Result<(), Interrupted>, ChannelError> 
         Axis::powers("bytes"),
         Axis::log("microseconds"),
     );
-    for (way, line) in Way::ALL.into_iter().zip(lines) {
+    for (way, line) in Transport::ALL.into_iter().zip(lines) {
         panel = panel.with(Series::line(way.name(), line));
     }
     let figure = Figure::new("Ways within a node on threads").with(panel);

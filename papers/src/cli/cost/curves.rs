@@ -4,7 +4,7 @@ use dpamatch_papers::cost::contention::{Torus, contention_s, line_test};
 use dpamatch_papers::cost::fit::{Run, read_csv};
 use dpamatch_papers::cost::queue::bound_s;
 use dpamatch_papers::cost::transfer::node_aware_s;
-use dpamatch_papers::cost::{Place, Profile};
+use dpamatch_papers::cost::{Distance, Profile};
 use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
@@ -96,7 +96,8 @@ pub(super) fn run(
         let at = |place, bytes| us(node_aware_s(profile, place, bytes, senders));
         let sizes = || POWERS.map(|power| 1_u64 << power);
         for bytes in sizes() {
-            let places = Place::ALL.map(|place| (format!("{}_us", place.name()), at(place, bytes)));
+            let places =
+                Distance::ALL.map(|place| (format!("{}_us", place.name()), at(place, bytes)));
             let places = places.into_iter().map(|(name, it)| (name, Cell::Real(it)));
             let keys = [
                 ("senders_per_node", senders.into()),
@@ -108,7 +109,7 @@ pub(super) fn run(
                     .chain(places),
             );
         }
-        for place in Place::ALL {
+        for place in Distance::ALL {
             let points = sizes().map(|bytes| (bytes as f64, at(place, bytes)));
             panel = panel.with(Series::line(place.name(), points));
             let here = runs
@@ -148,7 +149,7 @@ pub(super) fn run(
         ["moving_us", "searching_us", "contention_us", "total_us"].map(|name| (name, Vec::new()));
     for &n in &args.messages {
         let bytes = args.bytes.div_ceil(n);
-        let moving = n as f64 * node_aware_s(profile, Place::Network, bytes, most);
+        let moving = n as f64 * node_aware_s(profile, Distance::Network, bytes, most);
         let searching = bound_s(profile.queue.gamma_s, n);
         let values = [
             moving,

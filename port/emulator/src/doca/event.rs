@@ -77,8 +77,12 @@ impl Word {
                 state.launches.extract_if(.., is_ready).collect()
             }
         };
+        // The host waits with the lock, and says so before.
+        let host_waits = state.waiters.contains(&Waiter::Host);
         drop(state);
-        self.changed.notify_all();
+        if host_waits {
+            self.changed.notify_all();
+        }
         for (_, launch) in ready {
             self.has_waited(Waiter::Kernels);
             launch.begin();

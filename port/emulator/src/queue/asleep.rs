@@ -23,15 +23,49 @@ pub(super) const AT_THE_END: [Duration; 2] =
 /// How long a message waits for a receive until a running program hears of it.
 const WHILE_IT_STALLS: Duration = Duration::from_secs(1);
 
+/// Most time that counts between two looks. A program that the system stops, or gives no processor,
+/// does nothing meanwhile.
+const COUNTS: Duration = Duration::from_millis(250);
+
+/// A moment, and how long the program had run then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    at: Instant,
+    ran: Duration,
+}
+
+impl Moment {
+    fn is_over(self, ran: Duration, limit: Duration) -> bool {
+        self.at.elapsed() >= limit && ran - self.ran >= limit
+    }
+}
+
 /// A queue that is not armed, and whose handler sleeps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asleep {
-    since: Instant,
+    since: Moment,
     consumed: u32,
     activations: u64,
 }
 
 impl Nic {
+    /// A look: the program has run until now.
+    fn runs_until(&mut self, now: Instant) {
+        let before = self.looked.replace(now);
+        let passed = before.map_or(Duration::ZERO, |before| now - before);
+        self.ran += passed.min(COUNTS);
+    }
+
+    pub(super) fn now(&self) -> Moment {
+        let (at, ran) = (Instant::now(), self.ran);
+        Moment { at, ran }
+    }
+
+    /// Whether the program has run for as long since then.
+    pub(super) fn has_run(&self, since: Moment, limit: Duration) -> bool {
+        since.is_over(self.ran, limit)
+    }
+
     /// Looks for handlers that sleep for good. Answers whether one may, or if the last look was a
     /// moment ago.
     pub(crate) fn look_for_sleepers(&mut self) -> bool {
@@ -48,8 +82,8 @@ impl Nic {
     }
 
     fn look(&mut self) -> bool {
-        let now = Instant::now();
-        self.looked = Some(now);
+        self.runs_until(Instant::now());
+        let now = self.now();
         let numbers: Vec<u32> = self.cqs.iter().map(|(number, _)| number).collect();
         let mut one_may = false;
         self.look_at_stalled(WHILE_IT_STALLS);
@@ -59,11 +93,11 @@ impl Nic {
                 continue;
             };
             cq.asleep = found;
-            if let Some(asleep) = found {
-                one_may = true;
-                if now - asleep.since >= WHILE_IT_RUNS {
-                    tell(cq);
-                }
+            one_may |= found.is_some();
+            if found.is_some_and(|asleep| self.has_run(asleep.since, WHILE_IT_RUNS))
+                && let Some(cq) = self.cqs.get(number)
+            {
+                tell(cq);
             }
         }
         one_may
@@ -71,6 +105,8 @@ impl Nic {
 
     /// Names receive queues for which a message has waited for at least `limit`.
     pub(super) fn look_at_stalled(&mut self, limit: Duration) {
+        let ran = self.ran;
+        let is_over = |since: Moment| since.is_over(ran, limit);
         for number in self.stalled.clone() {
             let Some(wq) = self.wqs.get_mut(number) else {
                 continue;
@@ -79,7 +115,7 @@ impl Nic {
             let Some((send, remote)) = wq.send.as_mut().zip(remote) else {
                 continue;
             };
-            let is_late = send.stalled.is_some_and(|since| since.elapsed() >= limit);
+            let is_late = send.stalled.is_some_and(is_over);
             // The program of the receive queue names it.
             let is_far = self.wires.is_far(remote);
             if is_late && !is_far && !std::mem::replace(&mut send.is_reported, true) {
@@ -88,7 +124,7 @@ impl Nic {
         }
         let mut late = Vec::new();
         for (&number, operation) in &mut self.operations {
-            let is_late = operation.since.elapsed() >= limit;
+            let is_late = is_over(operation.since);
             if is_late && !std::mem::replace(&mut operation.is_reported, true) {
                 late.push((number, operation.to));
             }
@@ -122,14 +158,15 @@ impl Nic {
 
     /// The last look at the queues that `ends` chooses, whose program goes on without them.
     pub(crate) fn look_last(&mut self, ends: impl Fn(&Cq) -> bool) {
-        let now = Instant::now();
+        self.runs_until(Instant::now());
+        let now = self.now();
         self.look_at_stalled(AT_THE_END[0]);
         let chosen = self.cqs.iter().filter(|(_, cq)| ends(cq));
         let numbers: Vec<u32> = chosen.map(|(number, _)| number).collect();
         for number in numbers {
             let found = self.sleeper(number, now);
             if let (Some(asleep), Some(cq)) = (found, self.cqs.get(number))
-                && now - asleep.since >= AT_THE_END[usize::from(cq.is_consumed())]
+                && self.has_run(asleep.since, AT_THE_END[usize::from(cq.is_consumed())])
             {
                 tell(cq);
             }
@@ -137,7 +174,7 @@ impl Nic {
     }
 
     /// Since when the queue's handler sleeps without anything that wakes it.
-    fn sleeper(&self, number: u32, now: Instant) -> Option<Asleep> {
+    fn sleeper(&self, number: u32, now: Moment) -> Option<Asleep> {
         let cq = self.cqs.get(number)?;
         let unit = cq.unit.as_ref()?;
         let is_armed = cq.armed || cq.always_armed;

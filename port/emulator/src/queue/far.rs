@@ -1,9 +1,10 @@
 //! Pairs whose other end is in another program. A link (`DPA_WIRE=link:path=FILE`) carries what a
 //! pair asks for, in parts, and what the other program answers.
 //!
-//! A pair asks for one operation at a time. Until its answer comes, its entry waits as one for which
-//! the peer has no buffer. The other program keeps an operation that it cannot do yet.
+//! A pair asks for one operation at a time. Until its answer comes, its entry waits as one for
+//! which the peer has no buffer. The other program keeps an operation that it cannot do yet.
 
+use super::asleep::Moment;
 use super::send::{Sender, Undone};
 use super::{Nic, format};
 use crate::check::race::Cause;
@@ -46,7 +47,7 @@ pub(super) struct Operation {
     entry: [u8; ENTRY],
     data: Vec<u8>,
     is_whole: bool,
-    pub(super) since: Instant,
+    pub(super) since: Moment,
     pub(super) is_reported: bool,
 }
 
@@ -106,7 +107,7 @@ impl Nic {
         Err(Undone::NotReady)
     }
 
-    fn sender(&mut self, number: u32) -> Option<&mut Sender> {
+    pub(super) fn sender(&mut self, number: u32) -> Option<&mut Sender> {
         self.wqs.get_mut(number)?.send.as_mut()
     }
 
@@ -154,6 +155,7 @@ impl Nic {
         let [from, to, number, reads] = [4, 8, 12, 16].map(|at| word(message, at));
         let awaited: usize = self.operations.values().map(|own| own.data.len()).sum();
         let data = &message[HEAD..];
+        let now = self.now();
         let new = || Operation {
             to,
             number,
@@ -161,7 +163,7 @@ impl Nic {
             entry: std::array::from_fn(|at| message[WORDS + at]),
             data: Vec::new(),
             is_whole: false,
-            since: Instant::now(),
+            since: now,
             is_reported: false,
         };
         let operation = self.operations.entry(from).or_insert_with(new);
@@ -196,7 +198,7 @@ impl Nic {
             };
             let waits = match &result {
                 Err(Undone::NotReady) => true,
-                Err(Undone::Bad(format::NO_ANSWER, _)) => operation.since.elapsed() < CONNECTS,
+                Err(Undone::Bad(format::NO_ANSWER, _)) => !self.has_run(operation.since, CONNECTS),
                 _ => false,
             };
             if waits {

@@ -31,7 +31,7 @@ use crate::verbs::Steering;
 use crate::wire::Wires;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Numbers begin here, apart from each other, so that a wrong one is found.
 const FIRST_CQ: u32 = 0x400;
@@ -86,6 +86,8 @@ pub(crate) struct Nic {
     napping: Vec<usize>,
     /// When it last looked for handlers that sleep for good.
     looked: Option<Instant>,
+    /// How long the program has run, as far as looks have shown.
+    ran: Duration,
 }
 
 impl Nic {
@@ -107,6 +109,7 @@ impl Nic {
             completions: 0,
             napping: Vec::new(),
             looked: None,
+            ran: Duration::ZERO,
         }
     }
 

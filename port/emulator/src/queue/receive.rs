@@ -96,18 +96,18 @@ impl Buffer {
         for segment in 0..self.segments {
             // SAFETY: a segment of the entry, which stays mapped while the NIC holds its ring.
             let raw = unsafe {
-                self.entry
-                    .cast::<[u8; format::SEGMENT]>()
-                    .add(segment)
-                    .read_volatile()
+                format::read_words::<{ format::SEGMENT / 8 }>(
+                    self.entry.add(segment * format::SEGMENT),
+                )
             };
-            let (length, key) = (format::be32(&raw, 0), format::be32(&raw, 4));
+            let raw = raw.as_flattened();
+            let (length, key) = (format::be32(raw, 0), format::be32(raw, 4));
             if message.is_empty() || key == NO_KEY && length == 0 {
                 break;
             }
             let (now, rest) = message.split_at(message.len().min(length as usize));
             keys.allows(key, pd)?;
-            keys.write((key, format::be64(&raw, 8)), format::LOCAL_WRITE, now)?;
+            keys.write((key, format::be64(raw, 8)), format::LOCAL_WRITE, now)?;
             message = rest;
         }
         if message.is_empty() {

@@ -1,5 +1,6 @@
 //! Send queues.
 
+use super::asleep::Moment;
 use super::completion::Completion;
 use super::far::Asked;
 use super::pair::ERROR;
@@ -8,7 +9,6 @@ use crate::check::race::Cause;
 use crate::check::{Fault, device};
 use crate::process::Place;
 use crate::thread::Unit;
-use std::time::Instant;
 
 /// Units of the longest entry: a count of segments has six bits.
 const UNITS: usize = 16;
@@ -24,7 +24,7 @@ pub(crate) struct Sender {
     pub(crate) read: u16,
     pub(crate) rung: u16,
     /// Since when its next entry finds no buffer at its peer, and whether that was reported.
-    pub(super) stalled: Option<Instant>,
+    pub(super) stalled: Option<Moment>,
     pub(super) is_reported: bool,
     /// Turns of the NIC for which its next entry, a READ, has waited.
     waited: u64,
@@ -77,13 +77,13 @@ impl Sender {
             let place = (u64::from(index) + at as u64) & ((1 << self.log_depth) - 1);
             let unit = self.ring.at(place * format::WQEBB, format::WQEBB);
             // SAFETY: a unit of the ring, which the heap keeps mapped.
-            unsafe { unit.cast::<[u8; format::WQEBB as usize]>().read_volatile() }
+            unsafe { format::read_words::<{ format::WQEBB as usize / 8 }>(unit) }
         };
         bytes.clear();
-        bytes.extend_from_slice(&unit(0));
+        bytes.extend_from_slice(unit(0).as_flattened());
         let length = usize::from(bytes[7] & 0x3f) * format::SEGMENT;
         let units = length.div_ceil(format::WQEBB as usize).clamp(1, UNITS);
-        (1..units).for_each(|at| bytes.extend_from_slice(&unit(at)));
+        (1..units).for_each(|at| bytes.extend_from_slice(unit(at).as_flattened()));
         Entry {
             length: length.min(bytes.len()),
             bytes,
@@ -192,9 +192,9 @@ impl Nic {
                 if !self.stalled.contains(&number) {
                     self.stalled.push(number);
                 }
-                let send = self.wqs.get_mut(number).and_then(|wq| wq.send.as_mut());
-                if let Some(send) = send {
-                    send.stalled.get_or_insert_with(Instant::now);
+                let now = self.now();
+                if let Some(send) = self.sender(number) {
+                    send.stalled.get_or_insert(now);
                 }
                 break;
             }

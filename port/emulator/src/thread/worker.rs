@@ -12,9 +12,9 @@ use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// Why a thread gives its worker back.
@@ -40,15 +40,15 @@ pub(crate) enum Pause {
 const STACK: usize = 512 << 10;
 /// Rounds without work before a worker sleeps, and how long it does while threads spin.
 const VAIN_ROUNDS: usize = 50;
-const NAP_US: i64 = 50;
+const NAP_US: u64 = 50;
 /// Turns of a thread between two looks at the clock, and the limit that programs have met.
 const TURNS: u32 = 256;
 const WATCHDOG_S: u64 = 12;
 /// Most host threads.
 const MOST_WORKERS: u64 = 256;
 /// Longest sleep while all threads wait for events, and while one may never get any.
-const SLEEP_MS: i64 = 100;
-const SHORT_SLEEP_US: i64 = 20_000;
+const SLEEP_MS: u64 = 100;
+const SHORT_SLEEP_US: u64 = 20_000;
 /// Looks at the NIC between two looks for handlers that sleep for good.
 const LOOKS: u32 = 1024;
 
@@ -86,7 +86,6 @@ enum Message {
 pub(crate) struct Worker {
     index: usize,
     mailbox: Mailbox<Message>,
-    event: OwnedFd,
     seed: Cell<u64>,
     /// Seconds of the longest activation; 0 for any.
     limit: u64,
@@ -94,8 +93,8 @@ pub(crate) struct Worker {
     steps: AtomicU64,
     /// Activations of handlers, and calls, which it has begun.
     begun: [AtomicU64; 2],
-    /// Its host thread, once it runs.
-    thread: OnceLock<libc::pthread_t>,
+    /// Its host thread, once it runs: for signals, and to wake it.
+    thread: OnceLock<(libc::pthread_t, Thread)>,
     /// The thread and the place in device code that answer the watchdog's question.
     stuck: [AtomicUsize; 2],
     /// Threads to run, oldest first; `units` holds them.
@@ -242,14 +241,9 @@ impl Scheduler {
 
 impl Worker {
     fn spawn(index: usize, seed: u64, limit: u64) -> Arc<Self> {
-        // SAFETY: a new descriptor; a failure is found below.
-        let event = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
-        assert!(event >= 0, "the system has no event descriptor left");
         let worker = Arc::new(Self {
             index,
             mailbox: Mailbox::new(),
-            // SAFETY: new, and owned by nobody else.
-            event: unsafe { OwnedFd::from_raw_fd(event) },
             seed: Cell::new(seed),
             limit,
             steps: AtomicU64::new(0),
@@ -274,21 +268,30 @@ impl Worker {
 
     fn post(&self, message: Message) {
         if self.mailbox.post(message) {
-            super::signal(&self.event);
+            self.unpark();
         }
     }
 
     /// Wakes the worker if it sleeps.
     fn nudge(&self) {
         if self.mailbox.sleeps() {
-            super::signal(&self.event);
+            self.unpark();
+        }
+    }
+
+    /// Wakes it; only a worker that runs sleeps.
+    fn unpark(&self) {
+        if let Some((_, thread)) = self.thread.get() {
+            thread.unpark();
         }
     }
 
     fn run(self: Arc<Self>) {
         crash::give_stack();
-        // SAFETY: the calling host thread's own name.
-        self.thread.get_or_init(|| unsafe { libc::pthread_self() });
+        self.thread.get_or_init(|| {
+            // SAFETY: the calling host thread's own name.
+            (unsafe { libc::pthread_self() }, std::thread::current())
+        });
         WORKER.set(Arc::as_ptr(&self));
         let (mut vain, mut turns) = (0, 0);
         loop {
@@ -334,7 +337,7 @@ impl Worker {
 
     /// Sleeps until mail comes or the time is over. One whose threads poll also wakes when a
     /// completion comes, since nothing else announces those of queues that are not armed.
-    fn sleep(&self, microseconds: i64, polls: bool) {
+    fn sleep(&self, microseconds: u64, polls: bool) {
         if self.mailbox.fall_asleep() {
             let mut nic = machine().nic();
             if polls && !nic.naps(self.index, self.completions.get()) {
@@ -350,21 +353,7 @@ impl Worker {
                 microseconds
             };
             drop(nic);
-            let time = libc::timespec {
-                tv_sec: 0,
-                tv_nsec: microseconds * 1000,
-            };
-            let fd = self.event.as_raw_fd();
-            let mut entry = libc::pollfd {
-                fd,
-                events: libc::POLLIN,
-                revents: 0,
-            };
-            // SAFETY: one entry and a time, which outlive the call.
-            unsafe { libc::ppoll(&mut entry, 1, &time, std::ptr::null()) };
-            let mut count = [0_u8; 8];
-            // SAFETY: eight bytes for our own descriptor, which does not block.
-            unsafe { libc::read(self.event.as_raw_fd(), count.as_mut_ptr().cast(), 8) };
+            std::thread::park_timeout(Duration::from_micros(microseconds));
         }
         self.mailbox.wake();
     }
@@ -397,10 +386,11 @@ impl Worker {
     /// The next thread: the oldest, or one that the seed chooses.
     fn next<'a>(&self) -> Option<&'a Unit> {
         let mut queue = self.queue.borrow_mut();
-        let at = if self.seed.get() == 0 {
+        // No choice takes no number: how often a worker looks in vain depends on time.
+        let at = if self.seed.get() == 0 || queue.len() < 2 {
             0
         } else {
-            self.random() as usize % queue.len().max(1)
+            self.random() as usize % queue.len()
         };
         let unit = queue.remove(at)?;
         // SAFETY: `units` holds it until it leaves the queue; only this host thread does either.
@@ -481,7 +471,7 @@ impl Worker {
         // ordering: one release, one acquire: the place, which is stored last, publishes the
         // thread.
         self.stuck[1].store(0, Ordering::Release);
-        crash::ask(*self.thread.get()?);
+        crash::ask(self.thread.get()?.0);
         // ordering: as above.
         for _ in 0..50 {
             std::thread::sleep(Duration::from_millis(2));
@@ -604,7 +594,7 @@ unsafe fn activation(unit: &Unit, stack: DefaultStack) -> Coroutine<(), Pause, P
 }
 
 /// Gives the worker back, and comes back when the thread runs again. Handlers that are called
-/// without a coroutine go on at once.
+/// without a coroutine go on immediately.
 pub(crate) fn pause(unit: &Unit, pause: Pause) {
     if let Some(yielder) = unit.own.yielder.get() {
         // SAFETY: the yielder of this running coroutine, which lives on its stack.

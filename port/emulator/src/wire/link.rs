@@ -43,30 +43,26 @@ impl Link {
                 .and_then(|socket| socket.connect(path))
                 .is_ok()
         };
-        let mut is_second = is_there(path);
-        let ends = |is_second| match is_second {
-            true => (other.clone(), path.to_owned()),
-            false => (path.to_owned(), other.clone()),
+        // Programs that begin at the same time come one after the other.
+        let folder = std::path::Path::new(path).parent();
+        let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+        let folder = std::fs::File::open(folder.unwrap_or(".".as_ref()))
+            .map_err(|error| format!("{path}: {error}"))?;
+        // SAFETY: an open file's descriptor. The lock goes with the file.
+        unsafe { libc::flock(std::os::fd::AsRawFd::as_raw_fd(&folder), libc::LOCK_EX) };
+        let is_second = is_there(path);
+        let (own, to) = match is_second {
+            true => (other, path.to_owned()),
+            false => (path.to_owned(), other),
         };
-        let bind = |own: &str| {
-            // A socket to which nobody listens is that of a program that has ended.
-            let is_socket =
-                std::fs::symlink_metadata(own).is_ok_and(|file| file.file_type().is_socket());
-            if is_socket && !is_there(own) {
-                let _ = std::fs::remove_file(own);
-            }
-            UnixDatagram::bind(own)
-        };
-        let (mut own, mut to) = ends(is_second);
-        let mut bound = bind(&own);
-        if bound.is_err() && !is_second && is_there(path) {
-            // Both programs begin at the same time.
-            is_second = true;
-            (own, to) = ends(is_second);
-            bound = bind(&own);
+        // A socket to which nobody listens is that of a program that has ended.
+        let is_socket =
+            std::fs::symlink_metadata(&own).is_ok_and(|file| file.file_type().is_socket());
+        if is_socket && !is_there(&own) {
+            let _ = std::fs::remove_file(&own);
         }
         let error = |error: Error| format!("{own}: {error}");
-        let socket = bound.map_err(error)?;
+        let socket = UnixDatagram::bind(&own).map_err(error)?;
         socket.set_nonblocking(true).map_err(error)?;
         let room = Box::new([0; BYTES]);
         Ok(Self {

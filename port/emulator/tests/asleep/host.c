@@ -36,6 +36,20 @@ static void run(struct flexio_event_handler *handler)
 	CHECK(flexio_event_handler_run(handler, argument));
 }
 
+/* Calls and handlers take one worker in turn: handlers that have something to do have done it. */
+static void settle(void)
+{
+	for (int turn = 0; turn < 100; turn++)
+		call(done, argument, 0);
+}
+
+/* Waits until as many completions were taken. */
+static void await(uint64_t wanted)
+{
+	for (int wait = 0; call(done, argument, 0) < wanted; wait++, usleep(1000))
+		CHECK(wait == 60000);
+}
+
 static void frames(flexio_func_t *function, int stops)
 {
 	struct queues_of_host host = { 0 };
@@ -44,9 +58,10 @@ static void frames(flexio_func_t *function, int stops)
 	make_queues(function, &host, &state.queues);
 	run(host.handler);
 	steer(host.rq, &steering);
-	usleep(300000);
+	await(stops ? 300 : 16);
 	if (stops)
 		call(stop, argument, 0);
+	settle();
 	usleep(700000);
 }
 
@@ -67,7 +82,7 @@ int main(int count, char **words)
 	} else if (is(count, words, "setup")) {
 		run(make(waits_for_setup, queue));
 		call(wake, queue->number, 3);
-		usleep(50000);
+		settle();
 		call(set_up, argument, 0);
 	} else if (is(count, words, "early")) {
 		struct flexio_event_handler *handler = make(takes, queue);
@@ -82,23 +97,23 @@ int main(int count, char **words)
 	} else if (is(count, words, "takes") || is(count, words, "long")) {
 		run(make(takes, queue));
 		call(wake, queue->number, 3);
-		usleep(50000);
+		settle();
 		call(wake, queue->number, 2);
 		if (is(count, words, "long"))
 			usleep(3500000);
 	} else if (is(count, words, "armed-later")) {
 		run(make(takes, queue));
 		call(wake, queue->number, 3);
-		usleep(50000);
+		settle();
 		call(wake, queue->number, 2);
 		usleep(300000);
 		call(arm_for_it, argument, 0);
 	} else if (is(count, words, "activated")) {
 		run(make(takes, queue));
 		call(wake, queue->number, 3);
-		usleep(50000);
+		settle();
 		call(activate, state.handler, 0);
-		usleep(50000);
+		settle();
 		call(wake, queue->number, 2);
 	} else if (is(count, words, "bell")) {
 		struct flexio_event_handler *handler = make(takes, queue);
@@ -106,7 +121,7 @@ int main(int count, char **words)
 		make_cq(process, LOG_DEPTH, handler, &state.bell);
 		run(handler);
 		call(wake, queue->number, 3);
-		usleep(50000);
+		settle();
 		call(wake, queue->number, 2);
 	} else if (is(count, words, "shared")) {
 		/* The second handler takes the completions of the first, whose queue wakes it. */
@@ -123,9 +138,10 @@ int main(int count, char **words)
 		CHECK(flexio_event_handler_run(other, argument));
 		call(wake, bell.number, 1);
 		steer(host.rq, &steering);
-		usleep(800000);
+		await(300);
 	}
-	usleep(500000);
+	settle();
+	usleep(700000);
 	printf("%lu taken\n", call(done, argument, 0));
 	return 0;
 }

@@ -296,6 +296,15 @@ static void groups(int is_last)
 	CHECK(doca_sync_event_destroy(done));
 }
 
+/* Calls and threads take one worker in turn: threads that have something to do have done it. */
+static void settle(void)
+{
+	uint64_t result;
+
+	for (int turn = 0; turn < 100; turn++)
+		CHECK(doca_dpa_rpc(dpa, &notify_all, &result, 0ul, 0ul));
+}
+
 /* A handler with a shared receive queue of one buffer, and who sends to it. */
 static void messages(enum mode mode, int count, int on_sf, int sets_device)
 {
@@ -349,7 +358,9 @@ static void messages(enum mode mode, int count, int on_sf, int sets_device)
 			printf("external %lu, %lu\n", result, host[1]);
 		}
 	} else {
-		usleep(300000);
+		settle();
+		if (mode == NOT_REPOSTED)
+			usleep(300000);
 		CHECK(doca_dpa_d2h_memcpy(dpa, results, work.results, sizeof(results)));
 	}
 	SAY(doca_dpa_completion_destroy(receiver.completion));
@@ -638,9 +649,9 @@ static void waiters(void)
 
 	CHECK(doca_dpa_kernel_launch_update_set(dpa, NULL, 0, NULL, 0, 1, &waits_for_host, handles[0],
 						handles[1], 4ul));
-	usleep(20000);
+	settle();
 	CHECK(doca_dpa_kernel_launch_update_set(dpa, NULL, 0, NULL, 0, 1, &waits_as_well, handles[0]));
-	usleep(20000);
+	settle();
 	CHECK(doca_sync_event_update_set(first, 9));
 	CHECK(doca_sync_event_wait_gt(second, 0, ALL));
 	printf("waited\n");

@@ -158,3 +158,9 @@ __dpa_global__ void waits(uint64_t argument)
 	while (*go == 1 && *bell)
 		;
 }
+
+/* Takes a turn. */
+__dpa_rpc__ uint64_t nothing(uint64_t argument)
+{
+	return argument;
+}

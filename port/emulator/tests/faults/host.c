@@ -2,8 +2,9 @@
 #include "common.h"
 #include "../../examples/counter/queues/host.h"
 #include <pthread.h>
+#include <sys/stat.h>
 
-extern flexio_func_t wake, waits, keeps, reschedules, finishes, all_is_well;
+extern flexio_func_t wake, waits, keeps, reschedules, finishes, all_is_well, nothing;
 extern struct flexio_app *faults;
 
 static void *counts(void *count)
@@ -11,6 +12,26 @@ static void *counts(void *count)
 	for (;; usleep(1000))
 		__atomic_fetch_add((uint64_t *)count, 1, __ATOMIC_RELAXED);
 	return NULL;
+}
+
+/* Calls and handlers take one worker in turn: handlers that have something to do have done it, and
+ * the wire has brought what it has. */
+static void settle(uint64_t argument)
+{
+	uint64_t result;
+
+	for (int turn = 0; turn < 100; turn++)
+		CHECK(flexio_process_call(process, &nothing, &result, argument));
+}
+
+/* Waits until the emulator has said something. */
+static void await_line(void)
+{
+	const char *log = getenv("DPA_LOG");
+	struct stat about = { 0 };
+
+	for (int wait = 0; log && (stat(log, &about) || !about.st_size); wait++, usleep(10000))
+		CHECK(wait == 6000);
 }
 
 int main(int count, char **words)
@@ -55,7 +76,7 @@ int main(int count, char **words)
 		CHECK(pthread_create(&thread, NULL, counts, memory[1]));
 	if (reschedule || finish) {
 		CHECK(flexio_process_call(process, &wake, &result, argument));
-		usleep(100000);
+		settle(argument);
 	} else if (strcmp(words[1], "waits") && !keeps_buffers) {
 		CHECK(flexio_func_register(faults, words[1], &function));
 		CHECK(flexio_process_call(process, function, &result, argument));
@@ -63,18 +84,18 @@ int main(int count, char **words)
 	if (keeps_buffers) {
 		CHECK(flexio_event_handler_run(queues.handler, argument));
 		steer(queues.rq, &steering);
-		usleep(300000);
+		settle(argument);
 	}
 	if (!strcmp(words[1], "waits")) {
 		CHECK(flexio_process_call(process, &wake, &result, argument));
-		usleep(1400000);
+		await_line();
 		/* The handler waits for plain memory, and yet these calls are served. */
 		for (uint32_t go = 1; go <= 2; go++) {
 			CHECK(flexio_process_call(process, &all_is_well, &result, argument));
 			CHECK(flexio_host2dev_memcpy(process, &go, 4,
 						     argument + offsetof(struct shared, go)));
 		}
-		usleep(100000);
+		settle(argument);
 	}
 	close_process();
 	return 0;

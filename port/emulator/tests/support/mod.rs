@@ -11,6 +11,11 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 /// Runs a command that has to succeed.
 pub(crate) fn run(command: &mut Command) -> Output {
+    // The machine may be busy, or stop the program for a while.
+    let watchdog = "DPA_WATCHDOG_S";
+    if command.get_envs().all(|(name, _)| name != watchdog) {
+        command.env(watchdog, "300");
+    }
     let output = command.output().expect("a program");
     let (said, errors) = (text(&output.stdout), text(&output.stderr));
     assert!(
@@ -102,7 +107,7 @@ pub(crate) fn frames(count: usize) -> PathBuf {
         file.extend(words(&[0, 0, 60, 60]));
         file.extend((0..60).map(|at| (at * 7 + number * 3) as u8));
     }
-    // Each test has a file of its own, since they run at the same time.
+    // Each test has its own file, since they run at the same time.
     let test = std::thread::current();
     let test = test.name().unwrap_or_default();
     let path = prefix().join(format!("{test}.{count}.pcap"));

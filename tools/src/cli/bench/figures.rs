@@ -2,7 +2,7 @@
 
 use dpa_model::PaperWorkload;
 use dpamatch_predict::figure8;
-use dpamatch_tools::bench::{Matching, PERCENTILES, Peer, Point, Report, Row};
+use dpamatch_tools::bench::{Matching, PERCENTILES, Peer, Point, PointRow, Report};
 use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
@@ -55,7 +55,12 @@ fn grouped<K: PartialEq>(rows: impl Iterator<Item = (K, usize)>) -> Vec<(K, Vec<
 /// A line of rates for each receiver among the rows, over what `x` says of a row; none for a
 /// receiver with one point only.
 /// `in_bytes`: million bytes a second in place of million messages.
-fn over(report: &Report, rows: &[usize], x: impl Fn(&Row) -> usize, in_bytes: bool) -> Vec<Series> {
+fn over(
+    report: &Report,
+    rows: &[usize],
+    x: impl Fn(&PointRow) -> usize,
+    in_bytes: bool,
+) -> Vec<Series> {
     let peers = grouped(rows.iter().map(|&row| (report.rows[row].point.peer, row)));
     let line = |(peer, rows): &(Peer, Vec<usize>)| {
         let point = |&row: &usize| {
@@ -72,12 +77,12 @@ fn over(report: &Report, rows: &[usize], x: impl Fn(&Row) -> usize, in_bytes: bo
     let lines = peers.iter().map(line);
     lines.filter(|line| line.points.len() > 1).collect()
 }
-fn mega(row: Option<&Row>) -> Option<f64> {
+fn mega(row: Option<&PointRow>) -> Option<f64> {
     Some(row?.rate()?.median / 1e6)
 }
 
 /// A point at `x`: the median of the rounds, and the slowest and the fastest of them.
-fn measured(x: usize, row: Option<&Row>) -> Option<(f64, f64, (f64, f64))> {
+fn measured(x: usize, row: Option<&PointRow>) -> Option<(f64, f64, (f64, f64))> {
     let rate = row?.rate()?;
     Some((
         x as f64,
@@ -87,7 +92,7 @@ fn measured(x: usize, row: Option<&Row>) -> Option<(f64, f64, (f64, f64))> {
 }
 
 fn sweep(report: &Report) -> Vec<usize> {
-    let handlers = |row: &Row| row.point.peer.handlers();
+    let handlers = |row: &PointRow| row.point.peer.handlers();
     let mut all: Vec<usize> = report.rows.iter().filter_map(handlers).collect();
     all.sort_unstable();
     all.dedup();
@@ -103,7 +108,7 @@ fn over_handlers(
     ways: &[Matching],
 ) -> Vec<Series> {
     let sweep = sweep(report);
-    let of_window = |row: &&Row| {
+    let of_window = |row: &&PointRow| {
         row.point.window == window && row.calibrated == calibrated && row.point.size == size
     };
     let mut series: Vec<Series> = Vec::new();
