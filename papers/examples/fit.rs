@@ -2,9 +2,9 @@
 //! the options of the paper's text:
 //! `cargo run -p dpamatch_papers --example fit -- TRIES SEED`.
 //!
-//! It begins with the best setting that this search has found, and goes on by differential
-//! evolution over 17 numbers and 7 rules. Measured numbers may be halved and doubled, guesses are
-//! free. With 0 tries it prints the known setting.
+//! It begins with a good setting, rounded, and goes on by differential evolution over 17 numbers
+//! and 7 rules. Measured numbers may be halved and doubled, guesses are free. With 0 tries it
+//! prints the setting that it begins with.
 
 use anyhow::Context;
 use dpamatch_predict::figure8::{Point, points};
@@ -223,7 +223,7 @@ fn main() -> anyhow::Result<()> {
         distance.trends_broken
     );
     for (number, value) in NUMBERS.iter().zip(&setting.numbers) {
-        println!("{} = {value:.1}", number.name);
+        println!("{} = {value}", number.name);
     }
     for (rule, &which) in RULES.iter().zip(&setting.rules) {
         println!("{}", rule.choices[which]);
