@@ -4,10 +4,10 @@
 //!
 //! | part | timed |
 //! |---|---|
-//! | `distinct` | `size` messages, each for a receive of its own (the paper's NC) |
+//! | `distinct` | `size` messages, each for its own receive (the paper's NC) |
 //! | `equal` | `size` messages for as many equal receives, all in conflict (WC) |
 //! | `unexpected` | `size` messages without receives, stored and then received |
-//! | `behind` | one message that walks `size` receives of one chain in vain |
+//! | `behind` | one message that walks `size` receives of one chain without success |
 //! | `cancel` | cancelling `size` receives, both sides |
 
 use std::time::{Duration, Instant};

@@ -193,7 +193,7 @@ impl Way for Wire {
     }
 }
 
-// Each part is a function of its own, so that its instructions are counted separately.
+// Each part is its own function, so that its instructions are counted separately.
 
 #[inline(never)]
 fn send_window<const BYTES: usize>(way: &mut impl Way, tags: &[Tag]) {

@@ -1,6 +1,20 @@
 //! The host's side of dpamatch: software matching engines behind one trait, an API for programs on
 //! an emulated NIC, and the event-stream format.
 //!
+//! ```
+//! use dpamatch::endpoint::{Endpoint, EndpointConfig};
+//! use dpamatch::{Hints, Rank, SourceSel, Tag};
+//!
+//! let mut endpoint = Endpoint::new(&EndpointConfig::default())?;
+//! let world = endpoint.create_comm(Hints::default())?;
+//! // A receive of tag 7 from any source, and a message from rank 3 that it matches.
+//! let request = endpoint.post_recv(&world, SourceSel::Any, Tag::new(7)?, vec![0; 64])?;
+//! endpoint.sender(&world, Rank::new(3)?).send(Tag::new(7)?, b"hello")?;
+//! let received = endpoint.wait(request)?;
+//! assert_eq!((received.status.source, received.bytes()), (Rank::new(3)?, &b"hello"[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! - [`endpoint`]: the API for programs: endpoints, communicators, receives, probes, senders.
 //! - [`host`]: runs operations through an emulated NIC and falls back to a software engine.
 //! - [`engine`]: the [`Engine`](engine::Engine) trait, the specification

@@ -139,7 +139,6 @@ fn dedicated(config: DedicatedConfig, options: &EngineOptions) -> Box<dyn Engine
         k_partner: part(config.k_partner),
         theta,
         processes,
-        timed: config.timed,
     }))
 }
 

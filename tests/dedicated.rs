@@ -23,7 +23,6 @@ fn config(random: &mut ChaCha8Rng) -> DedicatedConfig {
         k_partner: k(random),
         theta: random.random_range(1..24),
         processes: None,
-        timed: random.random_bool(0.1),
     }
 }
 
@@ -129,12 +128,11 @@ fn check(seed: u64, totals: &mut Totals) -> Result<(), String> {
             .value
     };
     for side in ["prq", "umq"] {
-        let queues =
-            count(&format!("{side}_collective_queues")) + count(&format!("{side}_partner_queues"));
-        assert!(
-            queues <= count(&format!("{side}_queue_cap")),
-            "seed {seed}: {queues} queues"
-        );
+        for part in ["collective", "partner"] {
+            let queues = count(&format!("{side}_{part}_queues"));
+            let cap = count(&format!("{side}_{part}_cap"));
+            assert!(queues <= cap, "seed {seed}: {queues} {part} queues");
+        }
     }
     totals.add(engine.counters());
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// An array of `Row`s for `src/function/table.rs`.
+/// An array of `FunctionRow`s for `src/function/table.rs`.
 ///
 /// # Panics
 /// A line is not as the head of the text says.
@@ -19,7 +19,7 @@ pub(crate) fn table(text: &str) -> String {
         // Writing into memory cannot fail.
         let _ = writeln!(
             rows,
-            "Row {{ name: {name:?}, class: Class::{class}, fields: &[{fields}], recipe: {recipe} }},"
+            "FunctionRow {{ name: {name:?}, class: Class::{class}, fields: &[{fields}], recipe: {recipe} }},"
         );
     }
     rows + "]"

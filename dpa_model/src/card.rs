@@ -34,7 +34,8 @@ pub(crate) fn write_back() {
 pub(crate) unsafe fn begin_read(
     descriptor: &[u64; 3],
     length: u32,
-    (target, capacity): (HostAddress, u32),
+    target: HostAddress,
+    capacity: u32,
     position: u64,
 ) {
     let (from, to, bytes) = (descriptor.as_ptr(), target.start(), length.min(capacity));

@@ -21,7 +21,9 @@ pub const DPA_L2_BYTES: u64 = 3 << 19;
 /// BlueField-3: level-3 cache of the DPA (O4).
 pub const DPA_L3_BYTES: u64 = 3 << 20;
 
-/// What the NIC does with a message without a receive when unexpected memory is exhausted (S21).
+/// What the NIC does with a message without a receive when unexpected memory is exhausted.
+///
+/// Source: S21.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum UnexpectedFull {
     /// The message and all later unmatched ones of its communicator go to the host's software
@@ -55,6 +57,9 @@ pub struct Options {
     pub fast_path: FastPath,
     /// Whether the optimistic search skips receives that a lower handler booked (O27, S16).
     pub early_check: bool,
+    /// Books every candidate (O10), as a card does whose detection looks at bookings. Otherwise a
+    /// handler books only where the early check or the literal form reads bookings.
+    pub always_book: bool,
     /// Removal of consumed receives.
     pub removal: Removal,
     /// The partial barrier of blocks that several workers share.
@@ -306,4 +311,195 @@ impl NicConfig {
 /// Bins of one communicator: three hash tables and the list I3.
 pub(crate) fn bins_of_communicator(bins: usize) -> usize {
     bins.saturating_mul(3).saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Limit {
+        what: &'static str,
+        field: fn(&mut NicConfig) -> &mut usize,
+        least: usize,
+        most: usize,
+    }
+
+    /// Every range, in numbers that are not computed from the code's.
+    const LIMITS: [Limit; 14] = {
+        const fn limit(
+            what: &'static str,
+            field: fn(&mut NicConfig) -> &mut usize,
+            least: usize,
+            most: usize,
+        ) -> Limit {
+            Limit {
+                what,
+                field,
+                least,
+                most,
+            }
+        }
+        [
+            limit("handlers", |it| &mut it.handlers, 1, 256),
+            limit("workers", |it| &mut it.workers, 1, 256),
+            limit("slice_min", |it| &mut it.slice_min, 0, 256),
+            limit("receives", |it| &mut it.receives, 1, 2_147_483_647),
+            limit("bins", |it| &mut it.bins, 1, 1_048_576),
+            limit("communicators", |it| &mut it.communicators, 1, 1_048_576),
+            // With 16 handlers, see below.
+            limit(
+                "completion_queue",
+                |it| &mut it.completion_queue,
+                16,
+                1 << 30,
+            ),
+            limit("command_queue", |it| &mut it.command_queue, 1, 1 << 30),
+            limit("completion_ring", |it| &mut it.completion_ring, 16, 1 << 30),
+            limit("completion_queues", |it| &mut it.completion_queues, 1, 64),
+            limit(
+                "bounce_buffers",
+                |it| &mut it.bounce_buffers,
+                1,
+                2_147_483_647,
+            ),
+            limit("eager_limit", |it| &mut it.eager_limit, 0, 1 << 30),
+            limit("unexpected", |it| &mut it.unexpected, 1, 2_147_483_647),
+            limit("regions", |it| &mut it.regions, 1, 8_388_608),
+        ]
+    };
+
+    /// Whether the value is in the range of this field. Other conditions may be violated.
+    fn is_in_range(what: &str, config: &NicConfig) -> bool {
+        !matches!(config.validate(), Err(ConfigError::OutOfRange { what: it, .. }) if it == what)
+    }
+
+    #[test]
+    fn each_range_ends_where_it_says() {
+        let usual = NicConfig {
+            handlers: 16,
+            // Few, so that most bins of one are no more bins than there may be in all.
+            communicators: 4,
+            unexpected_buffers: 0,
+            ..NicConfig::default()
+        };
+        assert_eq!(usual.validate(), Ok(()));
+        for Limit {
+            what,
+            field,
+            least,
+            most,
+        } in LIMITS
+        {
+            let with = |value: usize| {
+                let mut config = usual;
+                *field(&mut config) = value;
+                is_in_range(what, &config)
+            };
+            let of = |value: usize| (value, with(value));
+            assert_eq!(of(least), (least, true), "{what}");
+            assert_eq!(of(most), (most, true), "{what}");
+            assert_eq!(of(most + 1), (most + 1, false), "{what}");
+            assert_eq!(of(usize::MAX), (usize::MAX, false), "{what}");
+            if least > 0 {
+                assert_eq!(of(least - 1), (least - 1, false), "{what}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_that_depend_on_other_fields() {
+        let with = |change: fn(&mut NicConfig)| {
+            let mut config = NicConfig::default();
+            change(&mut config);
+            config.validate()
+        };
+        let least = |it: Result<(), ConfigError>| match it {
+            Err(ConfigError::OutOfRange { what, least, .. }) => (what, least),
+            other => panic!("{other:?}"),
+        };
+        let short = with(|it| (it.handlers, it.completion_queue) = (32, 16));
+        assert_eq!(least(short), ("completion_queue", 32));
+        let short = with(|it| (it.handlers, it.completion_ring) = (32, 16));
+        assert_eq!(least(short), ("completion_ring", 32));
+        for (buffers, fits) in [(99, true), (100, true), (101, false)] {
+            let config = NicConfig {
+                unexpected: 100,
+                unexpected_buffers: buffers,
+                ..NicConfig::default()
+            };
+            assert_eq!(
+                is_in_range("unexpected_buffers", &config),
+                fits,
+                "{buffers}"
+            );
+            assert_eq!(config.validate().is_ok(), fits, "{buffers}");
+        }
+        let all = 2_147_483_647;
+        for (bins, fits) in [(1, true), (all - 1, true), (all, true), (all + 1, false)] {
+            let config = NicConfig {
+                index_bins: bins,
+                ..NicConfig::default()
+            };
+            assert_eq!(is_in_range("index_bins", &config), fits, "{bins}");
+        }
+        // Without a number they are three tables and a list for each communicator.
+        for (communicators, fits) in [(682, true), (683, false)] {
+            let config = NicConfig {
+                bins: 1 << 20,
+                communicators,
+                ..NicConfig::default()
+            };
+            assert_eq!(
+                config.total_index_bins(),
+                communicators * (3 * (1 << 20) + 1)
+            );
+            assert_eq!(is_in_range("index_bins", &config), fits, "{communicators}");
+        }
+        for (queue, power) in [(63, false), (64, true), (65, false)] {
+            let config = NicConfig {
+                command_queue: queue,
+                ..NicConfig::default()
+            };
+            let refused = Err(ConfigError::NotPowerOfTwo {
+                what: "command_queue",
+                value: queue,
+            });
+            assert_eq!(config.validate(), if power { Ok(()) } else { refused });
+        }
+    }
+
+    #[test]
+    fn memory_may_be_used_to_the_last_byte() {
+        let footprint = crate::Footprint::of(&NicConfig::default());
+        let (nic, host) = (footprint.nic_bytes(), footprint.host_bytes());
+        for spare in [0, 1] {
+            let config = NicConfig {
+                memory_bytes: nic + spare,
+                host_memory_bytes: host + spare,
+                ..NicConfig::default()
+            };
+            assert_eq!(config.validate(), Ok(()));
+        }
+        let short = NicConfig {
+            memory_bytes: nic - 1,
+            ..NicConfig::default()
+        };
+        let limit = nic - 1;
+        assert_eq!(
+            short.validate(),
+            Err(ConfigError::Memory { needed: nic, limit })
+        );
+        let short = NicConfig {
+            host_memory_bytes: host - 1,
+            ..NicConfig::default()
+        };
+        let limit = host - 1;
+        assert_eq!(
+            short.validate(),
+            Err(ConfigError::HostMemory {
+                needed: host,
+                limit
+            })
+        );
+    }
 }

@@ -215,7 +215,11 @@ pub(crate) fn chosen(fault: Fault) -> bool {
         }
         chosen => chosen,
     };
-    chosen == 2 + fault as usize
+    let is_left_out = chosen == 2 + fault as usize;
+    if is_left_out {
+        crate::step::tell(crate::step::Step::RuleLeftOut);
+    }
+    is_left_out
 }
 
 /// The fault that the environment names.

@@ -233,7 +233,7 @@ impl Indexes<'_> {
                 walked.add(1);
                 Some(found)
             }
-            Err(next) => self.walk_on::<CLASS>((head, next), key, skip_below, walked),
+            Err(next) => self.walk_on::<CLASS>(head, next, key, skip_below, walked),
         }
     }
 
@@ -261,7 +261,8 @@ impl Indexes<'_> {
     #[inline(always)]
     fn walk_on<const CLASS: usize>(
         &self,
-        (mut before, mut current): (ReceiveId, ReceiveId),
+        mut before: ReceiveId,
+        mut current: ReceiveId,
         key: &Key,
         skip_below: usize,
         walked: &Counter,

@@ -43,8 +43,10 @@ pub struct Footprint {
     receives: u64,
 }
 
-/// The paper's formula for one communicator (O29): three tables of 20-byte bins and 64-byte
+/// The paper's formula for one communicator: three tables of 20-byte bins and 64-byte
 /// descriptors.
+///
+/// Source: O29.
 pub const fn paper_bytes(bins: u64, receives: u64) -> u64 {
     3 * bins * BIN_BYTES as u64 + receives * DESCRIPTOR_BYTES as u64
 }
@@ -169,7 +171,9 @@ impl Footprint {
             .fold(0, |sum, line| sum.saturating_add(line.bytes()))
     }
 
-    /// The paper's formula for one communicator of this configuration (O29).
+    /// The paper's formula for one communicator of this configuration.
+    ///
+    /// Source: O29.
     pub fn paper_bytes(&self) -> u64 {
         self.bins
             .saturating_mul(3 * BIN_BYTES as u64)

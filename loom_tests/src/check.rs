@@ -56,7 +56,7 @@ pub fn explore(
     builder.checkpoint_interval = cut().unwrap_or(builder.checkpoint_interval);
     builder.max_duration = None;
     builder.max_branches = BRANCHES_MAX;
-    story::told(name, || {
+    story::told(name, &executions, || {
         builder.check(move || {
             counter.fetch_add(1, Ordering::Relaxed);
             model();

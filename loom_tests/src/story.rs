@@ -3,17 +3,18 @@
 //! The page shows the handlers' steps up to the failure. It omits values that a weak ordering let a
 //! load see; loom's own log shows them (`LOOM_LOG`).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dpa_model::Operation;
-use dpamatch_story::{Cast, Page, Step, Story, Told, is_told};
+use dpamatch_story::{Cast, Page, Step, Story, TimedStep, is_shown};
 
 use crate::threads::ThreadId;
 
 #[derive(Debug, Default)]
 struct Notes {
-    told: Vec<Told>,
+    told: Vec<TimedStep>,
     /// Threads of the execution, in the order of their first step.
     actors: Vec<ThreadId>,
     operations: Vec<Operation>,
@@ -23,6 +24,20 @@ struct Notes {
 
 thread_local! {
     static NOTES: RefCell<Notes> = RefCell::default();
+    /// What the oracle gives the model's stream, in words.
+    static EXPECTED: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// File and name of the test that runs.
+    static TEST: Cell<Option<(&'static str, &'static str)>> = const { Cell::new(None) };
+}
+
+/// Notes the test whose models run now.
+pub(crate) fn begin_test(file: &'static str, test: &'static str) {
+    TEST.set(Some((file, test)));
+}
+
+/// Notes what is expected of the model, once.
+pub(crate) fn expects(words: impl FnOnce() -> String) {
+    EXPECTED.with_borrow_mut(|expected| _ = expected.get_or_insert_with(words));
 }
 
 fn file() -> Option<std::ffi::OsString> {
@@ -47,7 +62,7 @@ pub(crate) fn posted(request: Option<u64>) {
 }
 
 fn note(step: Step) {
-    if !is_told(&step) {
+    if !is_shown(&step) {
         return;
     }
     let thread = crate::threads::current().id();
@@ -57,7 +72,7 @@ fn note(step: Step) {
             notes.actors.push(thread);
             notes.actors.len() - 1
         });
-        notes.told.push(Told {
+        notes.told.push(TimedStep {
             actor,
             step,
             at: None,
@@ -65,24 +80,41 @@ fn note(step: Step) {
     });
 }
 
-/// Runs a model. On failure writes the story of the current execution, if requested.
+/// Runs a model, which counts its executions. On failure prints which model failed in which
+/// execution, what the oracle expects and how to see the execution; writes its story, if requested.
 ///
 /// # Panics
 /// When the model panics.
-pub(crate) fn told<R>(name: &str, model: impl FnOnce() -> R) -> R {
+pub(crate) fn told<R>(name: &str, executions: &AtomicUsize, model: impl FnOnce() -> R) -> R {
+    EXPECTED.take();
     match catch_unwind(AssertUnwindSafe(model)) {
         Ok(result) => result,
         Err(panic) => {
             dpa_model::step::listen(None);
+            let expected = EXPECTED.take();
+            eprintln!(
+                "model {name}: failed in execution {}",
+                executions.load(Ordering::Relaxed)
+            );
+            if let Some(expected) = &expected {
+                eprintln!("the oracle gives: {expected}");
+            }
             if let Some(file) = file() {
                 let text = panic.downcast_ref::<String>().map(String::as_str);
                 let why = text
                     .or(panic.downcast_ref::<&str>().copied())
                     .unwrap_or("it panicked");
-                match std::fs::write(&file, page(name, why)) {
+                let oracle =
+                    expected.map_or(String::new(), |it| format!(" The oracle gives: {it}."));
+                match std::fs::write(&file, page(name, &format!("{why}.{oracle}"))) {
                     Ok(()) => eprintln!("the execution is shown by {}", file.display()),
                     Err(error) => eprintln!("{}: {error}", file.display()),
                 }
+            } else {
+                let (file, test) = TEST.get().unwrap_or(("FILE", "TEST"));
+                let fault = std::env::var("DPAMATCH_FAULT");
+                let fault = fault.map_or(String::new(), |name| format!(" --fault {name}"));
+                eprintln!("to see it: cargo xtask model {file} {test}{fault} --story story.html");
             }
             resume_unwind(panic)
         }

@@ -227,6 +227,7 @@ impl Stream {
             ));
         }
         story::begin(&self.steps);
+        story::expects(|| self.expected_words());
         let (steps, lies) = (self.steps.clone(), self.false_hashes);
         let feed = move || {
             for step in &steps {
@@ -380,6 +381,23 @@ impl Stream {
             }
         }
         (fates, oracle)
+    }
+
+    /// What the oracle gives each receive.
+    fn expected_words(&self) -> String {
+        let (fates, _) = self.expected();
+        let one = |(receive, fate): (usize, &Fate)| match fate {
+            Fate::Posted => format!("receive {receive} waits"),
+            Fate::Matched { arrival, .. } => format!("receive {receive} has message {arrival}"),
+            Fate::Cancelled => format!("receive {receive} is cancelled"),
+        };
+        let all: Vec<String> = fates.iter().enumerate().map(one).collect();
+        let any = if self.hints.allow_overtaking {
+            " (with overtaking, as many receives have messages, in any order)"
+        } else {
+            ""
+        };
+        all.join(", ") + any
     }
 
     /// Empties the NIC. Every waiting receive can be cancelled, so the chains are whole; the

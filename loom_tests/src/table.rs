@@ -26,6 +26,7 @@ pub fn main(file: &'static str, text: &'static str) -> ExitCode {
     );
     let trial = |name: &'static str| {
         Trial::test(name, move || {
+            crate::story::begin_test(file, name);
             run(file, text, name);
             Ok(())
         })

@@ -55,7 +55,8 @@ fn send(sender: std::mem::ManuallyDrop<dpa_model::Sender>, sources: &'static [u3
 fn meet(
     name: &str,
     bound: usize,
-    (expected, never): (&[&'static str], &[&'static str]),
+    expected: &[&'static str],
+    never: &[&'static str],
     config: NicConfig,
     sources: &'static [Option<u32>],
     messages: &'static [u32],
@@ -85,11 +86,11 @@ fn meet(
 
 #[test]
 fn a_post_meets_an_arrival() {
-    let paths: (&[_], &[_]) = (&["posts_late", "in_order"], &[]);
     meet(
         "boundary/post against arrival",
         3,
-        paths,
+        &["posts_late", "in_order"],
+        &[],
         config(4),
         &[Some(0)],
         &[0],
@@ -98,11 +99,11 @@ fn a_post_meets_an_arrival() {
 
 #[test]
 fn two_posts_meet_two_arrivals() {
-    let paths: (&[_], &[_]) = (&["posts_late", "in_order", "arrivals_stored"], &[]);
     meet(
         "boundary/posts against arrivals",
         2,
-        paths,
+        &["posts_late", "in_order", "arrivals_stored"],
+        &[],
         config(4),
         &[None, Some(0)],
         &[1, 0],
@@ -113,7 +114,9 @@ fn two_posts_meet_two_arrivals() {
 fn fallback_keeps_the_order() {
     // One descriptor: the second post goes to the host, and so do later posts and the messages that
     // they would match (S20).
-    let paths: (&[_], &[_]) = (
+    meet(
+        "boundary/fallback",
+        2,
         &[
             "fallback_receives",
             "posts_forwarded",
@@ -121,11 +124,6 @@ fn fallback_keeps_the_order() {
             "in_order",
         ],
         &[],
-    );
-    meet(
-        "boundary/fallback",
-        2,
-        paths,
         config(1),
         &[Some(0), Some(1), Some(0)],
         &[0, 0],
@@ -602,7 +600,7 @@ fn longer_messages_without_a_receive() {
     longer_messages("boundary/longer messages stored", true);
 }
 
-/// Without reports of stored messages a lone leader stores them in a row.
+/// Without reports of stored messages a lone leader stores them one after another.
 #[test]
 fn longer_messages_in_a_row() {
     longer_messages("boundary/longer messages in a row", false);

@@ -113,7 +113,7 @@ fn stream(lengths: &'static [usize]) -> Vec<(Record, Vec<u8>)> {
     lengths.iter().enumerate().map(&mut place).collect()
 }
 
-fn send(sender: &mut RingSender, (record, mut payload): (Record, Vec<u8>)) {
+fn send(sender: &mut RingSender, record: Record, mut payload: Vec<u8>) {
     let list = [bindings::IoVec {
         iov_base: payload.as_mut_ptr().cast(),
         iov_len: payload.len(),
@@ -151,7 +151,8 @@ fn goes_round(
     name: &str,
     bound: Option<usize>,
     lengths: &'static [usize],
-    (plain, batch): (bool, usize),
+    plain: bool,
+    batch: usize,
 ) {
     check(name, bound, 10, move || {
         let (mut sender, mut receiver) = ring();
@@ -167,8 +168,8 @@ fn goes_round(
             }
             assert_eq!(receiver.next(), Ok(None), "nothing more was sent");
         });
-        for message in stream(lengths) {
-            send(&mut sender, message);
+        for (record, payload) in stream(lengths) {
+            send(&mut sender, record, payload);
         }
         other.join().expect("the receiver ended");
     });
@@ -176,27 +177,27 @@ fn goes_round(
 
 #[test]
 fn heads_go_round() {
-    goes_round("rings/heads", None, &[0, 8, 24, 0, 8], (false, 1));
+    goes_round("rings/heads", None, &[0, 8, 24, 0, 8], false, 1);
 }
 
 #[test]
 fn plain_messages_go_round() {
-    goes_round("rings/plain", None, &[8, 40, 8, 40], (true, 1));
+    goes_round("rings/plain", None, &[8, 40, 8, 40], true, 1);
 }
 
 #[test]
 fn payload_goes_round() {
-    goes_round("rings/payload", None, &[64, 0, 64, 0, 0, 0], (false, 1));
+    goes_round("rings/payload", None, &[64, 0, 64, 0, 0, 0], false, 1);
 }
 
 #[test]
 fn records_wrap_in_front_of_the_end() {
-    goes_round("rings/wrap", None, &[0, 64, 64, 0, 64], (false, 1));
+    goes_round("rings/wrap", None, &[0, 64, 64, 0, 64], false, 1);
 }
 
 #[test]
 fn lines_come_back_two_at_a_time() {
-    goes_round("rings/batches", None, &[0, 8, 0, 8, 0, 8], (false, 2));
+    goes_round("rings/batches", None, &[0, 8, 0, 8, 0, 8], false, 2);
 }
 
 /// The receiver goes to sleep while a record comes: it does not sleep, or it is woken.
@@ -247,7 +248,7 @@ fn no_sleeper_is_missed_the_second_time() {
     });
 }
 
-/// Long data have a ring of their own, whose sender looks for a sleeper in the usual one.
+/// Long data have their own ring, whose sender looks for a sleeper in the usual one.
 #[test]
 fn no_sleeper_is_missed_for_long_data() {
     check("rings/sleep, long data", None, 3, || {

@@ -7,7 +7,10 @@ here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 mkdir -p "$1"
 prefix=$(CDPATH= cd -- "$1" && pwd)
 case $prefix in
-    /usr | /usr/local) echo "install.sh: $prefix/lib shadows the system's libibverbs and libmlx5" >&2 ;;
+    / | /usr | /usr/local)
+        echo "install.sh: $prefix/lib would come before the system's libibverbs and libmlx5;" \
+            "use $prefix/lib/dpamatch-emulator" >&2
+        exit 2 ;;
     *" "*) echo "install.sh: options of pkg-config have no spaces; name $prefix by hand" >&2 ;;
 esac
 profile=${CARGO_PROFILE:-release}

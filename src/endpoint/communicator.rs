@@ -49,9 +49,11 @@ impl Communicator {
         self.hints
     }
 
-    /// Whether the NIC has tables for it; otherwise software matches it on the host (O24). A
+    /// Whether the NIC has tables for it; otherwise software matches it on the host. A
     /// communicator on the NIC falls back to software at times, when the NIC's other resources run
-    /// out (S20).
+    /// out.
+    ///
+    /// Source: O24, S20.
     pub fn is_offloaded(&self) -> bool {
         self.offloaded
     }

@@ -81,7 +81,9 @@ impl CommSender {
         self.sender.eager_limit()
     }
 
-    /// Sets whether this sender puts hashes in the headers (O26); otherwise the NIC computes them.
+    /// Sets whether this sender puts hashes in the headers; otherwise the NIC computes them.
+    ///
+    /// Source: O26.
     pub fn set_inline_hashes(&mut self, on: bool) {
         self.sender.set_inline_hashes(on);
     }
@@ -100,7 +102,7 @@ impl CommSender {
     }
 
     /// Sends if the receiver is ready. The caller may reuse `bytes` at once: a message above the
-    /// eager limit is copied into a buffer of its own.
+    /// eager limit is copied into its own buffer.
     ///
     /// # Errors
     /// [`SendError`].

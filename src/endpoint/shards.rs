@@ -1,7 +1,7 @@
 //! Shards: several endpoints that share the messages of one process.
 //!
 //! In a block that several workers share, each message passes between processors. Shards share
-//! nothing: each is an [`Endpoint`] with a NIC, queues, tables and a completion ring of its own.
+//! nothing: each is an [`Endpoint`] with a NIC, queues, tables and its own completion ring.
 //! All messages of one communicator and source go to one shard. Sources are dealt to the shards in
 //! turn when they first appear, so each shard gets as many, whatever their ranks are. (Neighbours
 //! in a grid often differ by an even number.)
@@ -164,7 +164,7 @@ impl Shards {
         })
     }
 
-    /// The endpoints, for a program that gives each a thread of its own. It posts receives with
+    /// The endpoints, for a program that gives each its own thread. It posts receives with
     /// [`ShardedCommunicator::part`].
     pub fn endpoints(&mut self) -> &mut [Endpoint] {
         &mut self.endpoints

@@ -15,7 +15,9 @@ use super::indexed::{Entries, Index, Indexed, Steps};
 pub const BIN_COUNT_MAX: u32 = 65_536;
 
 /// Number of bins of each hash table, `1..=BIN_COUNT_MAX`; need not be a power of two. One bin is
-/// traditional matching (O34).
+/// traditional matching.
+///
+/// Source: O34.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct BinCount(u32);
 

@@ -1,6 +1,6 @@
 //! Doubly linked first-in-first-out chains through the nodes of a slab.
 //!
-//! A node has one link per *lane*, so that it can stand in several chains at once (an unexpected
+//! A node has one link per *lane*, so that it can stand in several chains at a time (an unexpected
 //! message stands in four, O22). The slab reuses freed nodes, so an engine whose queues stopped
 //! growing does not allocate.
 
@@ -196,7 +196,7 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
         self.nodes.capacity() * size_of::<Node<T, LANES>>()
     }
 
-    /// Upper bound on the bytes with at most `nodes` in use at once.
+    /// Upper bound on the bytes with at most `nodes` in use at a time.
     pub const fn bytes_bound(nodes: u64) -> u64 {
         vec_bound(nodes, size_of::<Node<T, LANES>>())
     }

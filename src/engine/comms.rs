@@ -127,7 +127,7 @@ impl<T> Comms<T> {
             + self.places.bytes()
     }
 
-    /// Upper bound on the bytes with at most `comms` in use at once.
+    /// Upper bound on the bytes with at most `comms` in use at a time.
     pub(super) fn bytes_bound(comms: u64) -> u64 {
         vec_bound(comms, size_of::<Slot<T>>())
             + vec_bound(comms, size_of::<u32>())

@@ -69,7 +69,7 @@ impl Growth {
     }
 
     /// Upper bound on the bytes of the tables of [`FourIndexes`], for the most receives and
-    /// messages at once.
+    /// messages at a time.
     pub(super) fn bytes_bound(&self, posted: u64, unexpected: u64) -> u64 {
         let bins = |entries: u64| match entries {
             0 => 0,
@@ -129,7 +129,8 @@ impl Table {
         &mut self,
         growth: &mut Growth,
         class: WildcardClass,
-        (slab, lane): (&mut Slab<T, LANES>, usize),
+        slab: &mut Slab<T, LANES>,
+        lane: usize,
         hash: impl Fn(&T) -> u32,
         at: u32,
     ) -> bool {
@@ -190,7 +191,7 @@ pub struct FourIndexes {
 }
 
 impl FourIndexes {
-    /// Empty indexes, which hold messages for every class at once if `eager`.
+    /// Empty indexes, which hold messages for every class if `eager`.
     pub(super) fn new(eager: bool) -> Self {
         Self {
             asked: [eager; 4],
@@ -283,13 +284,16 @@ impl FourIndexes {
         at: u32,
     ) -> bool {
         let table = &mut self.unexpected[class as usize];
-        let slab = (&mut entries.unexpected, class as usize);
+        let (slab, lane) = (&mut entries.unexpected, class as usize);
         match class {
-            WildcardClass::Exact => table.link(growth, class, slab, |message| message.home, at),
+            WildcardClass::Exact => {
+                table.link(growth, class, slab, lane, |message| message.home, at)
+            }
             _ => table.link(
                 growth,
                 class,
                 slab,
+                lane,
                 |message| hash_of_envelope(class, &message.envelope),
                 at,
             ),
@@ -311,7 +315,8 @@ impl FourIndexes {
         let collided = table.link(
             growth,
             class,
-            (&mut entries.posted, 0),
+            &mut entries.posted,
+            0,
             |posted| posted.home,
             at,
         );

@@ -18,7 +18,9 @@ pub fn key_hash(comm: u32, source: u32, tag: u32) -> u32 {
     (fold(mixed ^ 0x8ebc_6af0_9c88_c6e3, 0x5899_65cc_7537_4cc3) >> 32) as u32
 }
 
-/// Hash of a receive's key in the index of its class (O5). Wild fields do not count.
+/// Hash of a receive's key in the index of its class. Wild fields do not count.
+///
+/// Source: O5.
 #[inline]
 pub fn selector_hash(comm: u32, selector: Selector) -> u32 {
     let (source, tag) = (selector.source.number(), selector.tag.number());

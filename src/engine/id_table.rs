@@ -143,7 +143,7 @@ impl IdTable {
         }
     }
 
-    /// Upper bound on the bytes with at most `ids` at once: at most half of the slots are in use,
+    /// Upper bound on the bytes with at most `ids` at a time: at most half of the slots are in use,
     /// and the table doubles.
     pub(crate) const fn bytes_bound(ids: u64) -> u64 {
         let slots = if ids == 0 {

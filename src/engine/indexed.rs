@@ -37,7 +37,7 @@ pub struct Unexpected {
     pub home: u32,
 }
 
-/// The entries of both queues; a receive can stand in `P` chains at once, a message in `U`.
+/// The entries of both queues; a receive can stand in `P` chains at a time, a message in `U`.
 #[derive(Clone, Debug)]
 pub struct Entries<const P: usize, const U: usize> {
     /// The receives.
@@ -110,7 +110,9 @@ impl<const P: usize> Receives for Slab<Posted, P> {
     }
 }
 
-/// The steps of one search (S28).
+/// The steps of one search.
+///
+/// Source: S28.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Steps {
     /// Full envelope compares.

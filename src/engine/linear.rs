@@ -39,7 +39,7 @@ pub trait Queue<E: Entry>: Send {
     /// Bytes taken now.
     fn bytes(&self) -> usize;
 
-    /// Upper bound on the bytes with at most `entries` at once.
+    /// Upper bound on the bytes with at most `entries` at a time.
     fn bytes_bound(entries: u64) -> u64;
 }
 

@@ -155,9 +155,9 @@ pub trait Engine: Send {
 /// The load on an engine, for its bound on memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Load {
-    /// Most receives in the PRQ at once.
+    /// Most receives in the PRQ at a time.
     pub posted: u64,
-    /// Most messages in the UMQ at once.
+    /// Most messages in the UMQ at a time.
     pub unexpected: u64,
     /// Number of communicators that any call named.
     pub comms: u64,

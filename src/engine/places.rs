@@ -145,7 +145,7 @@ impl Places {
         (self.slots, self.used) = (Vec::new(), 0);
     }
 
-    /// Upper bound on the bytes, with at most `receives` at once.
+    /// Upper bound on the bytes, with at most `receives` at a time.
     pub(super) const fn bytes_bound(receives: u64) -> u64 {
         let slots = match receives {
             0 => 0,

@@ -92,7 +92,7 @@ impl RankArray {
     #[inline]
     fn grow(&mut self, array: &mut Array, source: u32) {
         if source < array.limit && source as usize >= array.heads.len() {
-            // At least doubles, so that it grows rarely; a known size is reached at once.
+            // At least doubles, so that it grows rarely; a known size is reached immediately.
             let length = (source + 1).next_power_of_two().min(array.limit) as usize;
             self.bytes -= array.heads.capacity() * size_of::<Head>();
             array.heads.reserve_exact(length - array.heads.len());

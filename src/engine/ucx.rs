@@ -171,7 +171,7 @@ mod tests {
 
     const COMM: CommId = CommId(0);
 
-    /// Keys that programs use spread: 1,021 tags in a row all differ, and so do strides that are
+    /// Keys that programs use spread: 1,021 consecutive tags all differ, and so do strides that are
     /// not multiples of the prime.
     #[test]
     fn a_prime_number_of_buckets_spreads_strides() {

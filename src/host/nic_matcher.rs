@@ -82,7 +82,9 @@ impl NicMatcher {
         })
     }
 
-    /// Whether senders put hashes in the header (O26).
+    /// Whether senders put hashes in the header.
+    ///
+    /// Source: O26.
     pub fn set_inline_hashes(&mut self, on: bool) {
         self.inline_hashes = on;
     }

@@ -59,7 +59,9 @@ impl fmt::Debug for NicRun {
 
 impl NicRun {
     /// Builds the NIC and starts its threads; without `threads` the calling thread runs it.
-    /// `inline_hashes`: senders put hashes in the header (O26).
+    /// `inline_hashes`: senders put hashes in the header.
+    ///
+    /// Source: O26.
     ///
     /// # Errors
     /// [`NicRunError::Config`], [`NicRunError::Thread`].

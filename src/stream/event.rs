@@ -135,10 +135,11 @@ fn write_selector(f: &mut fmt::Formatter<'_>, comm: CommId, selector: Selector) 
 
 fn write_keys(
     f: &mut fmt::Formatter<'_>,
-    length: (&str, Option<u64>),
+    key: &str,
+    length: Option<u64>,
     coll: Option<Collective>,
 ) -> fmt::Result {
-    if let (key, Some(bytes)) = length {
+    if let Some(bytes) = length {
         write!(f, ",{key}={bytes}")?;
     }
     if let Some(Collective { name, bytes }) = coll {
@@ -163,7 +164,7 @@ impl fmt::Display for Event {
             } => {
                 write!(f, "post,{}", recv.0)?;
                 write_selector(f, comm, selector)?;
-                write_keys(f, ("size", size), coll)
+                write_keys(f, "size", size, coll)
             }
             Self::Arrive {
                 msg,
@@ -179,7 +180,7 @@ impl fmt::Display for Event {
                     source.get(),
                     tag.get()
                 )?;
-                write_keys(f, ("bytes", bytes), coll)
+                write_keys(f, "bytes", bytes, coll)
             }
             Self::Cancel { recv } => write!(f, "cancel,{}", recv.0),
             Self::Probe {

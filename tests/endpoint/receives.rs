@@ -174,7 +174,7 @@ fn probes_look_and_matched_probes_take() {
     });
 }
 
-/// Each message has a block of its own, and the probe comes before the NIC has handled any.
+/// Each message has its own block, and the probe comes before the NIC has handled any.
 #[test]
 fn a_probe_sees_what_was_sent_before() {
     let _dog = watchdog::on("an endpoint: a probe sees what was sent before");

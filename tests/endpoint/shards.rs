@@ -1,6 +1,6 @@
 //! Shards keep a communicator with any source on one shard, and never hold each other up.
 
-use dpamatch::endpoint::{Drive, EndpointConfig, PostError, SOURCES_DEALT, Shards};
+use dpamatch::endpoint::{Drive, EndpointConfig, FreeError, PostError, SOURCES_DEALT, Shards};
 use dpamatch::{Hints, NicConfig, SourceSel, TagSel};
 
 use crate::{rank, tag, tiny, watchdog};
@@ -90,6 +90,45 @@ fn threads_agree_where_a_source_is() {
         });
         assert_eq!(one, other);
         shards.free_comm(world).expect("nothing is on it");
+    }
+}
+
+/// A communicator that cannot be freed comes back whole, whichever of its parts is in use.
+#[test]
+fn a_communicator_in_use_keeps_all_its_parts() {
+    const SHARDS: u32 = 4;
+    for busy in 0..SHARDS {
+        let mut shards = shards(NicConfig::default(), SHARDS as usize);
+        let world = shards.create_comm(spread()).expect("it runs");
+        let places: Vec<_> = (0..SHARDS)
+            .map(|source| world.shard(rank(source)))
+            .collect();
+        assert_eq!(places, [0, 1, 2, 3]);
+        let mut left = shards.sender(&world, rank(busy));
+        left.send(tag(1), b"left").expect("it runs");
+        drop(left);
+        while shards.progress() {}
+        let Err(FreeError::Busy { comm: world, .. }) = shards.free_comm(world) else {
+            panic!("a message waits on shard {busy}");
+        };
+        let parts = (0..=SHARDS as usize).map(|shard| world.part(shard).is_some());
+        assert!(parts.eq([true, true, true, true, false]), "{busy}");
+        for source in [3, 0, 2, 1] {
+            assert_eq!(world.shard(rank(source)), source as usize);
+            let sent: &[&[u8]] = if source == busy {
+                &[b"left", b"good"]
+            } else {
+                &[b"good"]
+            };
+            let mut sender = shards.sender(&world, rank(source));
+            sender.send(tag(1), b"good").expect("it runs");
+            for text in sent {
+                let request = shards.post_recv(&world, rank(source), tag(1), vec![0; 8]);
+                let received = shards.wait(request.expect("it runs")).expect("it runs");
+                assert_eq!(received.bytes(), *text, "{busy} {source}");
+            }
+        }
+        shards.free_comm(world).expect("nothing is left");
     }
 }
 

@@ -1,9 +1,11 @@
 //! Seeds on two threads: `DPAMATCH_STREAMS` sets their number, `DPAMATCH_SEED` the first.
+//! `DPAMATCH_SECONDS` ends the run earlier, and prints how many seeds were begun each second.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Instant;
 
 use dpamatch::engine::Counter;
 
@@ -48,13 +50,22 @@ pub(crate) fn run<E: Display>(
         variable("DPAMATCH_SEED", 0),
         variable("DPAMATCH_STREAMS", usual),
     );
-    let next = AtomicU64::new(first);
+    let time = variable("DPAMATCH_SECONDS", u64::MAX);
+    let started = Instant::now();
+    let (next, shown) = (AtomicU64::new(first), AtomicU64::new(0));
     let work = || {
         let mut totals = Totals::default();
         loop {
+            let second = started.elapsed().as_secs();
+            if second >= time {
+                return totals;
+            }
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed >= first + count {
                 return totals;
+            }
+            if time < u64::MAX && shown.fetch_max(second, Ordering::Relaxed) < second {
+                eprintln!("{second},{}", seed - first);
             }
             check(seed, &mut totals).unwrap_or_else(|what| panic!("{what}"));
         }
@@ -69,5 +80,5 @@ pub(crate) fn run<E: Display>(
                 .for_each(|(name, value)| *all.0.entry(name).or_default() += value);
         }
     });
-    (count, all)
+    (count.min(next.into_inner() - first), all)
 }

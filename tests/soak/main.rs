@@ -5,7 +5,8 @@
 //! DPAMATCH_MESSAGES=100000000 cargo test --release --test soak a_soak -- --nocapture
 //! ```
 //!
-//! `DPAMATCH_SECONDS` stops the senders after a time. `DPAMATCH_SEED`, `DPAMATCH_SENDERS`,
+//! `DPAMATCH_SECONDS` sets a time: a run with all its messages is followed by one under the next
+//! seed, and the senders stop when the time is over. `DPAMATCH_SEED`, `DPAMATCH_SENDERS`,
 //! `DPAMATCH_WORKERS`, `DPAMATCH_RECEIVES` and `DPAMATCH_UNEXPECTED` change the other settings.
 
 mod options;
@@ -20,7 +21,7 @@ use std::time::Duration;
 
 use dpamatch::NicConfig;
 
-use run::{Settings, run};
+use run::{Runs, Settings, run};
 
 /// The settings of a long run, if the environment asks for one.
 fn long() -> Option<Settings> {
@@ -57,12 +58,14 @@ fn long() -> Option<Settings> {
 #[test]
 fn a_soak_finds_nothing() {
     if let Some(settings) = long() {
-        let report = run(&settings);
-        println!(
-            "{report:#?}\n{:.3} million messages per second",
-            report.rate_per_s() / 1e6
-        );
-        report.check_memory();
+        let next = Some(settings);
+        for report in (Runs { next }) {
+            println!(
+                "{report:#?}\n{:.3} million messages per second",
+                report.rate_per_s() / 1e6
+            );
+            report.check_memory();
+        }
         return;
     }
     let _dog = watchdog::on("a short soak");
@@ -103,5 +106,34 @@ fn a_soak_finds_nothing() {
         ("slow path", report.counts.handlers.slow),
     ] {
         assert!(count > 0, "never happened: {what}: {report:?}");
+    }
+}
+
+/// With a time, runs follow each other under the next seeds; without one, or when it is over, none
+/// does.
+#[test]
+fn runs_follow_each_other_under_the_next_seeds() {
+    let _dog = watchdog::on("soaks under three seeds");
+    let settings = |time_max| Settings {
+        messages: 2_000,
+        seed: 40,
+        time_max,
+        ..Settings::default()
+    };
+    let hour = Duration::from_secs(3600);
+    let mut runs = Runs {
+        next: Some(settings(Some(hour))),
+    };
+    let reports: Vec<_> = runs.by_ref().take(3).collect();
+    let received: Vec<_> = reports.iter().map(|report| report.received).collect();
+    assert_eq!(received, [2_000; 3]);
+    let next = runs.next.expect("the hour is not over");
+    let elapsed = reports.iter().map(|report| report.elapsed).sum();
+    assert_eq!((next.seed, next.earlier.messages), (43, 6_000));
+    assert_eq!(next.earlier.elapsed, elapsed);
+    assert_eq!(next.time_max, Some(hour - elapsed));
+    for last in [None, Some(Duration::ZERO)] {
+        let next = Some(settings(last));
+        assert_eq!(Runs { next }.count(), 1, "{last:?}");
     }
 }

@@ -8,7 +8,7 @@ use dpamatch_vocabulary::{Rank, SourceSel, Tag, TagSel};
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 
-use super::run::{Report, Settings, resident_bytes};
+use super::run::{Earlier, Report, Settings, resident_bytes};
 use super::traffic::{HEADER_BYTES, Lane, MESSAGE_BYTES_MAX, TAGS};
 use super::verify::Verifier;
 use dpamatch::endpoint::{
@@ -75,19 +75,20 @@ impl Shown {
         self.last_result = elapsed;
     }
 
-    fn show(&mut self, elapsed: Duration, received: u64) {
+    fn show(&mut self, earlier: Earlier, elapsed: Duration, received: u64) {
         let interval = elapsed.saturating_sub(self.at);
         if interval < Duration::from_secs(1) {
             return;
         }
-        if self.at.is_zero() {
+        if self.at.is_zero() && earlier.elapsed.is_zero() {
             eprintln!("seconds,messages,messages_per_s,memory_bytes,longest_silence_us");
         }
-        let seconds = elapsed.as_secs_f64();
+        let seconds = (earlier.elapsed + elapsed).as_secs_f64();
+        let messages = earlier.messages + received;
         let rate = (received - self.received) as f64 / interval.as_secs_f64();
         let memory = resident_bytes().unwrap_or(0);
         let silence = self.longest_silence.as_micros();
-        eprintln!("{seconds:.1},{received},{rate:.0},{memory},{silence}");
+        eprintln!("{seconds:.1},{messages},{rate:.0},{memory},{silence}");
         (self.at, self.received) = (elapsed, received);
         self.longest_silence = Duration::ZERO;
     }
@@ -178,7 +179,7 @@ impl<'a> Receiver<'a> {
             if rounds.is_multiple_of(256) {
                 let elapsed = started.elapsed();
                 if self.settings.shows {
-                    shown.show(elapsed, self.received);
+                    shown.show(self.settings.earlier, elapsed, self.received);
                 }
                 if self.settings.time_max.is_some_and(|most| elapsed >= most) {
                     over.store(true, Relaxed);

@@ -26,6 +26,41 @@ use dpamatch::host::SoftwareStats;
 use super::receiver::Receiver;
 use super::traffic::{Lane, Source};
 
+/// The runs under smaller seeds.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub(crate) struct Earlier {
+    pub(crate) messages: u64,
+    pub(crate) elapsed: Duration,
+}
+
+/// Runs under one seed after the other, each with new endpoints, until the time is over. Without a
+/// time there is one run.
+#[derive(Debug)]
+pub(crate) struct Runs {
+    /// The settings of the next run. Its time is what is left.
+    pub(crate) next: Option<Settings>,
+}
+
+impl Iterator for Runs {
+    type Item = Report;
+
+    fn next(&mut self) -> Option<Report> {
+        let mut settings = self.next.take()?;
+        let report = run(&settings);
+        let left = settings
+            .time_max
+            .map(|most| most.saturating_sub(report.elapsed));
+        if left.is_some_and(|left| !left.is_zero()) {
+            settings.time_max = left;
+            settings.seed += 1;
+            settings.earlier.messages += report.received;
+            settings.earlier.elapsed += report.elapsed;
+            self.next = Some(settings);
+        }
+        Some(report)
+    }
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Settings {
     /// Messages, of all senders together.
@@ -34,6 +69,8 @@ pub(crate) struct Settings {
     pub(crate) time_max: Option<Duration>,
     /// Print the progress about once a second.
     pub(crate) shows: bool,
+    /// Runs before this one, which count in what it prints.
+    pub(crate) earlier: Earlier,
     /// Fixes the actions of senders and receiver; their timing depends on the threads.
     pub(crate) seed: u64,
     /// Sender threads, 1 to 64.
@@ -64,6 +101,7 @@ impl Default for Settings {
             messages: 100_000_000,
             time_max: None,
             shows: false,
+            earlier: Earlier::default(),
             seed: 0,
             senders: 4,
             communicators: 2,

@@ -18,7 +18,7 @@ pub(super) const TAGS: u32 = 8;
 pub(super) const HEADER_BYTES: usize = 20;
 pub(super) const MESSAGE_BYTES_MAX: usize = 1024;
 
-/// Counters that sender and receiver share, on a cache line of their own.
+/// Counters that sender and receiver share, on their own cache line.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Lane {

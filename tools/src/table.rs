@@ -20,6 +20,8 @@ pub enum Cell {
     Bytes(u64),
     /// A number that was computed or measured.
     Real(f64),
+    /// A number that people see with three decimals, so that a column has one unit.
+    Fixed(f64),
     Flag(bool),
     None,
 }
@@ -79,6 +81,8 @@ impl Cell {
             Self::Count(count) => HumanCount(*count).to_string(),
             Self::Bytes(bytes) => HumanBytes(*bytes).to_string(),
             Self::Real(number) => significant(*number),
+            Self::Fixed(number) if *number > 0.0 && *number < 5e-4 => "<0.001".to_owned(),
+            Self::Fixed(number) => format!("{number:.3}"),
             Self::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
             Self::None => "-".to_owned(),
         }
@@ -88,8 +92,10 @@ impl Cell {
         match self {
             Self::Text(text) => text.clone(),
             Self::Count(count) | Self::Bytes(count) => count.to_string(),
-            Self::Real(number) if *number != 0.0 && number.abs() < 1e-3 => format!("{number:e}"),
-            Self::Real(number) => number.to_string(),
+            Self::Real(number) | Self::Fixed(number) if *number != 0.0 && number.abs() < 1e-3 => {
+                format!("{number:e}")
+            }
+            Self::Real(number) | Self::Fixed(number) => number.to_string(),
             Self::Flag(flag) => flag.to_string(),
             Self::None => String::new(),
         }
@@ -99,7 +105,7 @@ impl Cell {
         match self {
             Self::Text(text) => json!(text),
             Self::Count(count) | Self::Bytes(count) => json!(count),
-            Self::Real(number) => json!(number),
+            Self::Real(number) | Self::Fixed(number) => json!(number),
             Self::Flag(flag) => json!(flag),
             Self::None => Value::Null,
         }
@@ -120,6 +126,49 @@ fn significant(number: f64) -> String {
     } else {
         format!("{number:.3e}")
     }
+}
+
+fn is_figure(cell: &Cell) -> bool {
+    !matches!(cell, Cell::Text(_) | Cell::Flag(_) | Cell::None)
+}
+
+/// Several tables as one CSV: the column `table` has each row's table, and the other columns are
+/// those of all tables. A cell of a column that its table lacks is empty. A single table has no
+/// column `table`.
+pub fn csv(tables: &[&Table]) -> String {
+    if let [only] = tables {
+        return only.csv();
+    }
+    let mut columns: Vec<String> = Vec::new();
+    for name in tables.iter().flat_map(|table| table.names()) {
+        if !columns.contains(&name) {
+            columns.push(name);
+        }
+    }
+    let head = std::iter::once("table".to_owned()).chain(columns.iter().cloned());
+    let mut records: Vec<Vec<String>> = vec![head.collect()];
+    for table in tables {
+        let names = table.names();
+        for row in &table.rows {
+            let cell = |column: &String| {
+                let place = names.iter().position(|name| name == column);
+                place.map_or(String::new(), |place| row[place].csv())
+            };
+            let cells = columns.iter().map(cell);
+            records.push(std::iter::once(table.name.clone()).chain(cells).collect());
+        }
+    }
+    written(records)
+}
+
+/// Records as RFC 4180 wants them.
+fn written(records: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    for record in records {
+        csv.write_record(record).expect("a field for each column");
+    }
+    let bytes = csv.into_inner().expect("memory takes every byte");
+    String::from_utf8(bytes).expect("every field is text")
 }
 
 /// A column's name, and what it shows of an item.
@@ -274,9 +323,7 @@ impl Table {
         let (keys, figures) = names.split_at(self.keys.min(names.len()));
         let is_number = |column: usize| {
             let column = self.keys + column;
-            self.rows
-                .iter()
-                .any(|row| matches!(row[column], Cell::Count(_) | Cell::Bytes(_) | Cell::Real(_)))
+            self.rows.iter().any(|row| is_figure(&row[column]))
         };
         let has_rounds = |name: &str| self.rounds.iter().any(|(_, figure, _)| figure == name);
         let compared = |name: &str| !self.measured.contains(&name) || has_rounds(name);
@@ -322,16 +369,11 @@ impl Table {
 
     /// For programs: RFC 4180, with a header.
     pub fn csv(&self) -> String {
-        let mut csv = csv::Writer::from_writer(Vec::new());
         let rows = self
             .rows
             .iter()
             .map(|row| row.iter().map(Cell::csv).collect());
-        for row in std::iter::once(self.names()).chain(rows) {
-            csv.write_record(row).expect("a field for each column");
-        }
-        let bytes = csv.into_inner().expect("memory takes every byte");
-        String::from_utf8(bytes).expect("every field is text")
+        written(std::iter::once(self.names()).chain(rows))
     }
 
     /// For programs: an object for each row.
@@ -409,6 +451,27 @@ mod tests {
         );
         let second = json!({"engine": "a, \"b\"", "steps": null, "ratio": 8.4e-9});
         assert_eq!(table.rows_json()[1], second);
+    }
+
+    /// A reader of one header reads all tables: no row stands under another table's columns.
+    #[test]
+    fn several_tables_are_one_csv() {
+        let mut first = Table::new("first", "", ["engine", "steps"]);
+        first.push(["list".into(), 5_u64.into()]);
+        let mut second = Table::new("second", "", ["rank", "engine", "mean us"]);
+        second.push([3_u64.into(), "bins".into(), Cell::Fixed(0.25)]);
+        assert_eq!(
+            csv(&[&first, &second]),
+            "table,engine,steps,rank,mean_us\nfirst,list,5,,\nsecond,bins,,3,0.25\n"
+        );
+        assert_eq!(csv(&[&first]), first.csv());
+    }
+
+    #[test]
+    fn a_column_of_times_has_one_unit() {
+        let shown = [0.0, 3e-6, 7.42e-4, 2310.0].map(|ms| Cell::Fixed(ms).shown());
+        assert_eq!(shown, ["0.000", "<0.001", "0.001", "2310.000"]);
+        assert_eq!(Cell::Fixed(7.42e-4).csv(), "7.42e-4");
     }
 
     #[test]

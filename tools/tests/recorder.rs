@@ -87,11 +87,28 @@ fn calls(trace: &Path) -> Vec<String> {
     text.lines().filter_map(call).collect()
 }
 
+/// No file of a trace holds the words of the program's messages, in either byte order.
+fn holds_no_message(trace: &Path) {
+    let program = fs::read_to_string(source().join("stub/program.c")).expect("text");
+    assert!(program.contains("#define WORDS 0x5ec2e75a, 0x0badc0de\n"));
+    let words = [0x5ec2_e75a_u32, 0x0bad_c0de];
+    let orders = [u32::to_le_bytes, u32::to_be_bytes].map(|bytes| words.map(bytes).concat());
+    let files: Vec<_> = fs::read_dir(trace).expect("a folder").collect();
+    assert!(files.len() >= 2, "a trace and its description: {files:?}");
+    for file in files {
+        let path = file.expect("a file").path();
+        let bytes = fs::read(&path).expect("a file");
+        let has = |words: &Vec<u8>| bytes.windows(8).any(|bytes| bytes == words);
+        assert!(!orders.iter().any(has), "{}", path.display());
+    }
+}
+
 /// Records a part of the program: its calls between first and last, and what the recorder said.
 fn record(part: &str) -> (Vec<String>, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out");
     let said = said(&program(part, &out).output().expect("it runs"));
+    holds_no_message(&out);
     let mut calls = calls(&out);
     assert_eq!(calls.remove(0), "MPI_Init argv=[]");
     assert_eq!(calls.pop().as_deref(), Some("MPI_Finalize"));

@@ -10,7 +10,7 @@ pub(super) const ARGUMENTS_MAX: usize = 12;
 #[derive(Debug, Default)]
 pub struct Arguments {
     function: Option<Function>,
-    places: [Place; ARGUMENTS_MAX],
+    places: [ArgumentPlace; ARGUMENTS_MAX],
     numbers: Vec<i32>,
     requests: Vec<Request>,
     statuses: Vec<Status>,
@@ -19,7 +19,7 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Debug, Default)]
-enum Place {
+enum ArgumentPlace {
     #[default]
     Absent,
     Number(i64),
@@ -81,15 +81,15 @@ impl Arguments {
 
     pub(super) fn at(&self, position: usize) -> Argument<'_> {
         match &self.places[position] {
-            Place::Absent => Argument::Absent,
-            Place::Number(number) => Argument::Number(*number),
-            Place::Numbers(range) => Argument::Numbers(&self.numbers[range.clone()]),
-            Place::Texts(range) => Argument::Texts(Texts {
+            ArgumentPlace::Absent => Argument::Absent,
+            ArgumentPlace::Number(number) => Argument::Number(*number),
+            ArgumentPlace::Numbers(range) => Argument::Numbers(&self.numbers[range.clone()]),
+            ArgumentPlace::Texts(range) => Argument::Texts(Texts {
                 text: &self.text,
                 ranges: &self.texts[range.clone()],
             }),
-            Place::Requests => Argument::Requests(&self.requests),
-            Place::Statuses => Argument::Statuses(&self.statuses),
+            ArgumentPlace::Requests => Argument::Requests(&self.requests),
+            ArgumentPlace::Statuses => Argument::Statuses(&self.statuses),
         }
     }
 
@@ -97,7 +97,7 @@ impl Arguments {
     #[inline]
     pub(super) fn number(&self, position: usize) -> i64 {
         match self.places[position] {
-            Place::Number(number) => number,
+            ArgumentPlace::Number(number) => number,
             _ => 0,
         }
     }
@@ -129,7 +129,7 @@ impl Arguments {
     pub(super) fn begin(&mut self, function: Function) {
         self.function = Some(function);
         for place in &mut self.places[..function.fields().len()] {
-            *place = Place::Absent;
+            *place = ArgumentPlace::Absent;
         }
         self.numbers.clear();
         self.requests.clear();
@@ -148,24 +148,24 @@ impl Arguments {
     }
 
     pub(super) fn forget(&mut self, position: usize) {
-        self.places[position] = Place::Absent;
+        self.places[position] = ArgumentPlace::Absent;
     }
 
     #[inline]
     pub(super) fn set_number(&mut self, position: usize, number: i64) {
-        self.places[position] = Place::Number(number);
+        self.places[position] = ArgumentPlace::Number(number);
     }
 
     pub(super) fn set_numbers(&mut self, position: usize, numbers: impl Iterator<Item = i32>) {
         let start = self.numbers.len();
         self.numbers.extend(numbers);
-        self.places[position] = Place::Numbers(start..self.numbers.len());
+        self.places[position] = ArgumentPlace::Numbers(start..self.numbers.len());
     }
 
     /// Appends to the numbers that were set last.
     pub(super) fn extend_numbers(&mut self, position: usize, numbers: impl Iterator<Item = i32>) {
         self.numbers.extend(numbers);
-        if let Place::Numbers(range) = &mut self.places[position] {
+        if let ArgumentPlace::Numbers(range) = &mut self.places[position] {
             range.end = self.numbers.len();
         }
     }
@@ -173,24 +173,24 @@ impl Arguments {
     pub(super) fn set_requests(&mut self, position: usize, requests: impl Iterator<Item = i32>) {
         self.requests.clear();
         self.requests.extend(requests.map(Request));
-        self.places[position] = Place::Requests;
+        self.places[position] = ArgumentPlace::Requests;
     }
 
     pub(super) fn set_statuses(&mut self, position: usize, statuses: impl Iterator<Item = Status>) {
         self.statuses.clear();
         self.statuses.extend(statuses);
-        self.places[position] = Place::Statuses;
+        self.places[position] = ArgumentPlace::Statuses;
     }
 
     pub(super) fn begin_texts(&mut self, position: usize) {
-        self.places[position] = Place::Texts(self.texts.len()..self.texts.len());
+        self.places[position] = ArgumentPlace::Texts(self.texts.len()..self.texts.len());
     }
 
     pub(super) fn push_text(&mut self, position: usize, text: &[u8]) {
         let start = self.text.len();
         self.text.extend_from_slice(text);
         self.texts.push(start..self.text.len());
-        if let Place::Texts(range) = &mut self.places[position] {
+        if let ArgumentPlace::Texts(range) = &mut self.places[position] {
             range.end = self.texts.len();
         }
     }

@@ -21,7 +21,7 @@ pub enum Source {
     /// `MPI_ANY_SOURCE` or `MPI_PROC_NULL`: some formats do not distinguish them (DUMPI with
     /// MPICH). If the completion's status has no source, it was `MPI_PROC_NULL`.
     AnyOrNull,
-    /// `MPI_PROC_NULL`: completes at once, never takes part in matching.
+    /// `MPI_PROC_NULL`: completes immediately, never takes part in matching.
     Null,
     /// A rank of the communicator.
     Rank(Rank),

@@ -33,7 +33,7 @@ impl Group {
 pub struct Datatype(pub u32);
 
 /// A request. It names an operation only from posting to completion: numbers return, and several
-/// sends that complete at once may share one. Those complete in the order of posting.
+/// sends that complete immediately may share one. Those complete in the order of posting.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Request(pub i32);
 

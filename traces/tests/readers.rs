@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 /// All that a call says and its arguments, as text that can be compared after the reader has gone
 /// on.
-type Told = (String, Vec<(String, String)>);
+type RecordedCall = (String, Vec<(String, String)>);
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -54,7 +54,7 @@ fn arguments(reader: &dyn RankReader) -> Vec<(String, String)> {
         .collect()
 }
 
-fn everything(reader: &mut dyn RankReader) -> Vec<Told> {
+fn everything(reader: &mut dyn RankReader) -> Vec<RecordedCall> {
     let mut told = Vec::new();
     while let Some(call) = reader.next_call().expect("a good trace") {
         let Call {
@@ -105,7 +105,7 @@ fn folders_archives_and_files_lead_to_the_same_calls() {
     fs::write(folder.path().join("all.tar"), &unpacked).expect("room");
     let from_tar = dpamatch_traces::open(&folder.path().join("all.tar"), &OpenOptions::default())
         .expect("a trace");
-    // In a folder of its own, each rank packed in another way.
+    // In its own folder, each rank packed in another way.
     let loose = folder.path().join("loose");
     fs::create_dir(&loose).expect("room");
     for entry in tar::Archive::new(&unpacked[..])

@@ -34,7 +34,6 @@ const STEPS: &[Step] = &[
                 "explore",
                 "--example",
                 "{}",
-                "--exhaustive",
                 "--handlers",
                 "3",
                 "--bound",

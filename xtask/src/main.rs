@@ -18,14 +18,16 @@ mod results;
 mod rv64;
 mod site;
 mod sites;
+mod soak;
 mod test;
 mod unmodelled;
+mod walks;
 
 enum Failure {
     /// Invalid command line; exit code 2.
     Usage(String),
     /// Invalid command line; a program run by the task has already printed why.
-    Told,
+    Reported,
     /// The task found a fault; exit code 1.
     Task(String),
 }
@@ -46,9 +48,11 @@ const TASKS: &[(&str, Task)] = &[
     ("instructions", instructions::run),
     ("results", results::run),
     ("dist", dist::run),
+    ("walks", walks::run),
     ("rv64", rv64::run),
     ("mpi", mpi::run),
     ("site", site::run),
+    ("soak", soak::run),
     ("help", |_| {
         print!("{HELP}");
         Ok(())
@@ -67,7 +71,7 @@ fn main() -> ExitCode {
             eprintln!("xtask: {message}\n\n{HELP}");
             ExitCode::from(2)
         }
-        Err(Failure::Told) => ExitCode::from(2),
+        Err(Failure::Reported) => ExitCode::from(2),
     }
 }
 

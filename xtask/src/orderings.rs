@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use dpamatch_needs::Need;
 
 use crate::process::{self, Finished};
-use crate::sites::{self, Place, Weak};
+use crate::sites::{self, Location, Weak};
 use crate::{Failure, root, rv64};
 
 /// Seeds of each kind of firmware run for an ordering that no model needs.
@@ -56,7 +56,7 @@ struct Model {
     program: PathBuf,
     name: String,
     took: Duration,
-    places: BTreeSet<Place>,
+    places: BTreeSet<Location>,
 }
 
 /// Runs the task. The arguments are parts of places; none means all. `--list` prints the places,
@@ -150,7 +150,8 @@ fn noticed(
         let ran = run_model(
             &model.program,
             &model.name,
-            ("DPAMATCH_WEAKEN", &one.to_string()),
+            "DPAMATCH_WEAKEN",
+            &one.to_string(),
         )?;
         if !ran.status.success() {
             let how = crate::mutants::reason(&ran.output);
@@ -200,13 +201,13 @@ pub(crate) const PLACES: (&str, &str) = ("DPAMATCH_PLACES", "1");
 const CUT: &str = "1000";
 
 /// The places that the models of a file have printed, each with the first test that came there.
-pub(crate) fn places_by_model(file: &str, output: &str, models: &mut BTreeMap<Place, String>) {
+pub(crate) fn places_by_model(file: &str, output: &str, models: &mut BTreeMap<Location, String>) {
     let mut test = "";
     for line in output.lines() {
         if let Some(name) = line.strip_prefix("test ") {
             test = name.split(' ').next().unwrap_or_default();
         }
-        if let Some(place) = line.strip_prefix("place ").and_then(Place::parse) {
+        if let Some(place) = line.strip_prefix("place ").and_then(Location::parse) {
             models
                 .entry(place)
                 .or_insert_with(|| format!("{file}::{test}"));
@@ -241,7 +242,7 @@ fn models_of(program: &Path) -> Result<Vec<Model>, Failure> {
         .filter_map(|line| line.strip_suffix(": test"));
     let model = |name: &str| {
         let started = Instant::now();
-        let ran = run_model(program, name, PLACES)?;
+        let ran = run_model(program, name, PLACES.0, PLACES.1)?;
         if !ran.status.success() {
             return Err(Failure::Task(format!(
                 "{name} fails as it is\n{}",
@@ -251,7 +252,7 @@ fn models_of(program: &Path) -> Result<Vec<Model>, Failure> {
         let places = ran
             .stdout
             .lines()
-            .filter_map(|line| Place::parse(line.strip_prefix("place ")?));
+            .filter_map(|line| Location::parse(line.strip_prefix("place ")?));
         let (program, name) = (program.to_owned(), name.to_owned());
         Ok(Model {
             program,
@@ -263,14 +264,14 @@ fn models_of(program: &Path) -> Result<Vec<Model>, Failure> {
     names.map(model).collect()
 }
 
-fn run_model(program: &Path, test: &str, variable: (&str, &str)) -> Result<Finished, Failure> {
+fn run_model(program: &Path, test: &str, name: &str, value: &str) -> Result<Finished, Failure> {
     let mut command = Command::new(program);
     command
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env("RUST_BACKTRACE", "0");
     command
         .current_dir(root().join("loom_tests"))
-        .env(variable.0, variable.1);
+        .env(name, value);
     process::run(&mut command).map_err(Failure::Task)
 }
 
@@ -279,7 +280,7 @@ mod tests {
     use super::*;
 
     /// The number that a program has for a place, see `dpa_model/src/fault.rs`.
-    fn number(place: &Place) -> u32 {
+    fn number(place: &Location) -> u32 {
         let step = |hash: u32, next: u32| (hash ^ next).wrapping_mul(0x0100_0193);
         let (_, below) = place.file.rsplit_once("src/").expect("a source");
         let hash = below
@@ -312,7 +313,7 @@ mod tests {
         ] {
             assert!(all.iter().any(|one| one.at.place.file == file), "{file}");
         }
-        let one = Place::parse("x/src/a/b.rs:12:7").expect("a place");
+        let one = Location::parse("x/src/a/b.rs:12:7").expect("a place");
         assert_eq!(number(&one), 2_016_561_841);
     }
 }

@@ -114,7 +114,7 @@ fn commit() -> Result<String, String> {
 
 /// One scenario and window, with a rate for each engine.
 #[derive(Debug, PartialEq)]
-struct Row {
+struct ResultRow {
     scenario: String,
     window: String,
     placement: String,
@@ -125,7 +125,7 @@ struct Row {
 
 #[derive(Debug, Default)]
 struct Rates {
-    rows: Vec<Row>,
+    rows: Vec<ResultRow>,
     ucx: Option<String>,
     notes: Vec<String>,
 }
@@ -171,11 +171,11 @@ impl Rates {
                 self.ucx = Some(cell(version).to_owned());
             }
             let of_row =
-                |row: &&mut Row| row.scenario == cell(scenario) && row.window == cell(window);
+                |row: &&mut ResultRow| row.scenario == cell(scenario) && row.window == cell(window);
             let row = match self.rows.iter_mut().find(of_row) {
                 Some(row) => row,
                 None => {
-                    self.rows.push(Row {
+                    self.rows.push(ResultRow {
                         scenario: cell(scenario).to_owned(),
                         window: cell(window).to_owned(),
                         placement: cell(placement).to_owned(),

@@ -18,7 +18,7 @@ pub(crate) fn has_target() -> bool {
 /// Runs the task: builds `dpamatch_port` and passes the arguments on.
 ///
 /// # Errors
-/// [`Failure::Told`] for invalid arguments, [`Failure::Task`] when it found a fault or cannot run.
+/// [`Failure::Reported`] for invalid arguments, [`Failure::Task`] when it found a fault or cannot run.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let status = command()
         .args(args)
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
     match status.code() {
         Some(0) => Ok(()),
-        Some(2) => Err(Failure::Told),
+        Some(2) => Err(Failure::Reported),
         _ => Err(Failure::Task("rv64 failed".to_owned())),
     }
 }

@@ -2,16 +2,20 @@
 //!
 //! `docs/SUMMARY.md` is the sidebar. The task copies its pages into `target/site`, with the help of
 //! every command and the pages that `dpamatch explore` writes, and runs mdBook there. Links between
-//! pages and to figures stay; a link to source code becomes plain text.
+//! pages and to figures stay. A link to a source leads to the repository, if `REPOSITORY` has its
+//! address, such as <https://example.org/owner/dpamatch>; otherwise it becomes plain text.
 
+use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-use crate::{Failure, process, root};
+use crate::{Failure, process, root, target};
 
 const SUMMARY: &str = "docs/SUMMARY.md";
+/// The first page of the book, at its root.
+const FRONT: &str = "docs/front.md";
 /// The page whose commands with `--html` run; their pages stand below them.
 const LIVE: &str = "docs/pictures.md";
 /// The page with the help of all commands, below this heading of the sidebar.
@@ -28,7 +32,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 
 fn build() -> Result<(), String> {
     let root = root();
-    let site = root.join("target/site");
+    let site = target().join("site");
     finish(
         crate::cargo()
             .args(["build", "-p", "dpamatch_tools", "-p", "dpamatch_papers"])
@@ -39,16 +43,27 @@ fn build() -> Result<(), String> {
     let _ = fs::remove_dir_all(&site);
     stage(&root, &site)?;
     let mut book = Command::new("mdbook");
+    if let Some(address) = repository() {
+        book.env("MDBOOK_OUTPUT__HTML__GIT_REPOSITORY_URL", &address);
+    }
     match book.arg("build").arg(&site).status() {
         Ok(status) if status.success() => {
-            println!("the site is target/site/book/index.html");
+            println!("the site is {}", site.join("book/index.html").display());
             Ok(())
         }
         Ok(_) => Err("mdbook failed".to_owned()),
         Err(error) => Err(format!(
-            "mdbook: {error}; `cargo install mdbook` installs it; the pages are in target/site"
+            "mdbook: {error}; `cargo install mdbook` installs it; the pages are in {}",
+            site.display()
         )),
     }
+}
+
+/// The address of the repository, for links to sources.
+fn repository() -> Option<String> {
+    let address = env::var("REPOSITORY").ok()?;
+    let address = address.trim_end_matches('/');
+    address.contains("://").then(|| address.to_owned())
 }
 
 /// Runs a command; returns what it printed. `fine` are the exit codes of success.
@@ -80,8 +95,12 @@ fn stage(root: &Path, site: &Path) -> Result<(), String> {
         .iter()
         .filter_map(|link| resolve(SUMMARY, link.target))
         .collect();
-    let book = Book { pages, summary };
-    let own = root.join("target/debug/dpamatch");
+    let book = Book {
+        pages,
+        summary,
+        repository: repository(),
+    };
+    let own = target().join("debug/dpamatch");
     let dpamatch = |words: &[&str]| {
         finish(
             Command::new(&own).args(words).current_dir(&sources),
@@ -115,7 +134,7 @@ fn stage(root: &Path, site: &Path) -> Result<(), String> {
     }
     let mut help = "# Command line\n".to_owned();
     for program in ["dpamatch", "dpamatch-papers"] {
-        let path = root.join("target/debug").join(program);
+        let path = target().join("debug").join(program);
         help += &commands(program, &|words| {
             finish(Command::new(&path).args(words), &[0])
         })?;
@@ -230,15 +249,23 @@ fn resolve(page: &str, target: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Where the book has a page: `index.md` in place of `README.md`, as browsers expect.
+/// Where the book has a page: the front at the root, and `index.md` in place of another folder's
+/// `README.md`, as browsers expect.
 fn staged(page: &str) -> String {
-    page.strip_suffix("README.md")
-        .map_or(page.to_owned(), |folder| format!("{folder}index.md"))
+    match page {
+        FRONT => "index.md".to_owned(),
+        "README.md" => "overview.md".to_owned(),
+        _ => page
+            .strip_suffix("README.md")
+            .map_or(page.to_owned(), |folder| format!("{folder}index.md")),
+    }
 }
 
 struct Book {
     pages: Vec<String>,
     summary: String,
+    /// Address of the sources.
+    repository: Option<String>,
 }
 
 impl Book {
@@ -262,17 +289,24 @@ impl Book {
     }
 
     fn rebased(&self, page: &str, text: &str) -> String {
+        let staged_page = staged(page);
+        let up = "../".repeat(staged_page.matches('/').count());
         replaced(text, |link| {
             let path = resolve(page, link.target)?;
+            let words = link.words;
+            let anchor = link.target.split_once('#');
+            let anchor = anchor.map_or(String::new(), |(_, name)| format!("#{name}"));
             if self.has(&path) {
-                let up = "../".repeat(page.matches('/').count());
-                let anchor = link.target.split_once('#');
-                let anchor = anchor.map_or(String::new(), |(_, name)| format!("#{name}"));
-                return Some(format!("[{}]({up}{}{anchor})", link.words, staged(&path)));
+                return Some(format!("[{words}]({up}{}{anchor})", staged(&path)));
             }
             // Frames are pages of the book, too.
-            let stays = self.is_file(page, link) || link.target.ends_with(".html");
-            (!stays).then(|| link.words.to_owned())
+            if self.is_file(page, link) || link.target.ends_with(".html") {
+                return Some(format!("[{words}]({up}{path}{anchor})"));
+            }
+            Some(match &self.repository {
+                Some(address) => format!("[{words}]({address}/blob/main/{path}{anchor})"),
+                None => words.to_owned(),
+            })
         })
     }
 }
@@ -369,6 +403,13 @@ mod tests {
             .iter()
             .find(|page| listed.iter().filter(|it| it == page).count() > 1);
         assert_eq!(twice, None, "listed twice");
+        for page in ["CHANGELOG.md", "tests/data/traces/README.md"] {
+            assert!(
+                !listed.contains(&page.to_owned()),
+                "{page} is for nobody outside"
+            );
+        }
+        assert_eq!(listed[0], FRONT);
         let docs = pages
             .keys()
             .filter(|page| page.starts_with("docs/") && *page != SUMMARY);
@@ -404,6 +445,49 @@ mod tests {
             );
         }
         assert_eq!(framed.matches("```").count(), text.matches("```").count());
+    }
+
+    /// The player on top, one sentence, four doors, one figure.
+    #[test]
+    fn the_front_has_the_player_four_doors_and_a_figure() {
+        let text = &pages()[FRONT];
+        let doors = text.lines().filter(|line| line.starts_with("- **["));
+        assert_eq!(doors.count(), 4);
+        let player = text.find("<iframe").expect("a player");
+        assert!(text.find("- **[").is_some_and(|door| player < door));
+        assert_eq!(
+            (text.matches("<iframe").count(), text.matches("![").count()),
+            (1, 1)
+        );
+        let (_, rest) = text.split_once("src=\"docs/").expect("a source");
+        let (name, _) = rest.split_once('"').expect("its end");
+        let live = live(&pages()[LIVE]).join(" ");
+        assert!(live.contains(name), "{name} is no live page: {live}");
+    }
+
+    #[test]
+    fn links_lead_to_pages_figures_and_sources() {
+        let book = |repository: Option<&str>| Book {
+            pages: [FRONT, "README.md", "docs/a.md", "loom_tests/README.md"]
+                .map(Into::into)
+                .into(),
+            summary: String::new(),
+            repository: repository.map(Into::into),
+        };
+        let text = "[o](../README.md#top) ![f](figures/f.svg) [s](../src/lib.rs) [m](a.md) \
+                    [l](../loom_tests/README.md) [w](https://example.org) [v](fast.html)";
+        let with = book(Some("https://example.org/x"));
+        assert_eq!(
+            with.rebased(FRONT, text),
+            "[o](overview.md#top) ![f](docs/figures/f.svg) \
+             [s](https://example.org/x/blob/main/src/lib.rs) [m](docs/a.md) \
+             [l](loom_tests/index.md) [w](https://example.org) [v](docs/fast.html)"
+        );
+        assert_eq!(
+            book(None).rebased("docs/a.md", text),
+            "[o](../overview.md#top) ![f](../docs/figures/f.svg) s [m](../docs/a.md) \
+             [l](../loom_tests/index.md) [w](https://example.org) [v](../docs/fast.html)"
+        );
     }
 
     #[test]

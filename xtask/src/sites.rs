@@ -41,13 +41,13 @@ const MARK: &str = "ordering: ";
 
 /// A file of the repository, line and column, both from 1 on.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) file: String,
     pub(crate) line: usize,
     pub(crate) column: usize,
 }
 
-impl Place {
+impl Location {
     /// Reads what a model prints, whose paths lead through the folder of the program.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (rest, column) = text.rsplit_once(':')?;
@@ -67,7 +67,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
@@ -76,7 +76,7 @@ impl fmt::Display for Place {
 /// An atomic operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Site {
-    pub(crate) place: Place,
+    pub(crate) place: Location,
     what: String,
     /// Index of its reason.
     reason: Option<usize>,
@@ -85,7 +85,7 @@ pub(crate) struct Site {
 /// A `weak!` of the sources.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Weak {
-    pub(crate) place: Place,
+    pub(crate) place: Location,
     pub(crate) ordering: String,
     /// Why nothing can notice.
     pub(crate) why: Option<String>,
@@ -224,7 +224,7 @@ impl Sources {
             for (column, _) in line.match_indices("__atomic_") {
                 let what = line[column..].split('(').next().unwrap_or_default();
                 self.sites.push(Site {
-                    place: Place {
+                    place: Location {
                         file: file.to_owned(),
                         line: at + 1,
                         column: column + 1,
@@ -240,7 +240,7 @@ impl Sources {
     ///
     /// # Errors
     /// The sites that have neither, and the reasons of none.
-    pub(crate) fn judge(&self, models: &BTreeMap<Place, String>) -> Result<String, String> {
+    pub(crate) fn judge(&self, models: &BTreeMap<Location, String>) -> Result<String, String> {
         let (mut lines, mut wrong) = (String::new(), Vec::new());
         let mut crates: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
         let mut used = BTreeSet::new();
@@ -539,8 +539,8 @@ impl Scan<'_> {
             && matches!(tokens.get(from + 1), Some(TokenTree::Ident(name)) if self.names.contains(&name.to_string()))
     }
 
-    fn place(&self, start: LineColumn) -> Place {
-        Place {
+    fn place(&self, start: LineColumn) -> Location {
+        Location {
             file: self.file.to_owned(),
             line: start.line,
             column: start.column + 1,
@@ -611,7 +611,7 @@ mod tests {
     fn judged(text: &str, models: &[(usize, usize)]) -> Result<String, String> {
         let mut sources = Sources::default();
         sources.add("a/src/b.rs", text).expect("Rust");
-        let place = |&(line, column): &(usize, usize)| Place {
+        let place = |&(line, column): &(usize, usize)| Location {
             file: "a/src/b.rs".to_owned(),
             line,
             column,
@@ -781,15 +781,18 @@ mod tests {
 
     #[test]
     fn places_of_models_are_those_of_the_sources() {
-        let place = |file: &str| Place {
+        let place = |file: &str| Location {
             file: file.to_owned(),
             line: 3,
             column: 14,
         };
-        assert_eq!(Place::parse("a/src/b.rs:3:14"), Some(place("a/src/b.rs")));
+        assert_eq!(
+            Location::parse("a/src/b.rs:3:14"),
+            Some(place("a/src/b.rs"))
+        );
         let through = "loom_tests/tests/../../mpi/src/b.rs:3:14";
-        assert_eq!(Place::parse(through), Some(place("mpi/src/b.rs")));
-        assert_eq!(Place::parse("a/src/b.rs:3"), None);
+        assert_eq!(Location::parse(through), Some(place("mpi/src/b.rs")));
+        assert_eq!(Location::parse("a/src/b.rs:3"), None);
     }
 
     /// To two and a tenth, so that not every change of a crate is one of the page.

@@ -19,7 +19,7 @@ const CUT: &str = "100";
 const REASONS: &str = "loom_tests/unmodelled.txt";
 
 /// File below `dpa_model/`, and function; in the list `*` stands for all.
-type Place = (String, String);
+type Location = (String, String);
 
 /// Runs the task, which takes no arguments.
 ///
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     }
     let reasons = reasons(&read(&root().join(REASONS))?).map_err(Failure::Task)?;
     let (functions, never) = never_run(&counted()?, &root().join("dpa_model"))?;
-    let said: Vec<&Place> = reasons.iter().flat_map(|(_, places)| places).collect();
+    let said: Vec<&Location> = reasons.iter().flat_map(|(_, places)| places).collect();
     let (mut wrong, mut explained) = (0, 0);
     for (reason, places) in &reasons {
         println!("{reason}");
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     }
 }
 
-fn covers(place: &Place, one: &Place) -> bool {
+fn covers(place: &Location, one: &Location) -> bool {
     place.0 == one.0 && (place.1 == "*" || place.1 == one.1)
 }
 
@@ -70,8 +70,8 @@ fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// Reasons with their functions.
-fn reasons(text: &str) -> Result<Vec<(String, Vec<Place>)>, String> {
-    let mut all: Vec<(String, Vec<Place>)> = Vec::new();
+fn reasons(text: &str) -> Result<Vec<(String, Vec<Location>)>, String> {
+    let mut all: Vec<(String, Vec<Location>)> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -153,8 +153,8 @@ fn llvm(name: &str) -> Result<Command, Failure> {
 }
 
 /// How many functions the sources below a folder have, and those that never ran.
-fn never_run(lcov: &str, folder: &Path) -> Result<(usize, BTreeSet<Place>), Failure> {
-    let mut counts: BTreeMap<Place, BTreeMap<usize, u64>> = BTreeMap::new();
+fn never_run(lcov: &str, folder: &Path) -> Result<(usize, BTreeSet<Location>), Failure> {
+    let mut counts: BTreeMap<Location, BTreeMap<usize, u64>> = BTreeMap::new();
     let (mut file, mut source) = (String::new(), String::new());
     let mut lines = BTreeMap::new();
     for entry in lcov.lines() {

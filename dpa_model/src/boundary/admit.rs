@@ -186,6 +186,19 @@ impl Boundary {
             }
         }
         while let Some(Command::Post(post)) = command.as_deref() {
+            if let Some(row) = &row
+                && stored == 0
+                && on_nic
+                && !log_order
+            {
+                let entered = row.enter_all::<CLASS>(done, &mut labels, free_receives);
+                if entered.posts > 0 {
+                    done += entered.posts;
+                    collisions += entered.collisions;
+                    command = row.next::<CLASS>(done);
+                    continue;
+                }
+            }
             if fault!(LabelTooEarly) {
                 labels.next();
             }
@@ -261,18 +274,27 @@ fn receive_late<const CLASS: usize>(
     };
     step!(TakenLate { entry: found.0 });
     store.unlink::<CLASS>(view, linked, found, bin);
-    let receive = (post.request, post.buffer, post.capacity);
-    receive_stored(nic, store, results_tail, receive, found);
+    receive_stored(
+        nic,
+        store,
+        results_tail,
+        post.request,
+        post.buffer,
+        post.capacity,
+        found,
+    );
     true
 }
 
-/// Delivers an unlinked message and frees its memory. `receive`: request, buffer and capacity.
+/// Delivers an unlinked message and frees its memory.
 #[inline]
 pub(super) fn receive_stored(
     nic: &Shared,
     store: &mut UnexpectedStore,
     results_tail: &mut u64,
-    (request, buffer, capacity): (u64, HostAddress, u32),
+    request: u64,
+    buffer: HostAddress,
+    capacity: u32,
     entry: StoredId,
 ) {
     deliver_stored(nic, store, entry, buffer, capacity, *results_tail);

@@ -50,7 +50,9 @@ impl Boundary {
                     nic,
                     unexpected,
                     results_tail,
-                    (request, buffer, capacity),
+                    request,
+                    buffer,
+                    capacity,
                     entry,
                 );
             }

@@ -1,11 +1,13 @@
-//! Consecutive posts of one communicator and class that take unexpected messages: a loop without
-//! calls. The loop in `admit.rs` handles all other posts, and links receives by [`enter`].
+//! Consecutive posts of one communicator and class: loops without calls, for posts that take
+//! unexpected messages and for posts while no message waits. The loop in `admit.rs` handles all
+//! other posts.
 
 use super::due::Due;
 use crate::bin::Bin;
 use crate::booking::Bookings;
 use crate::communicator::Labels;
 use crate::descriptor::state;
+use crate::free_list::FreeList;
 use crate::index::CommView;
 use crate::message::{Command, Completion, Message, Post, one_word};
 use crate::number::{BinId, ReceiveId, unchecked};
@@ -56,6 +58,39 @@ impl PostRow<'_> {
         if place > 0 {
             self.due.begin(self.place + place);
         }
+    }
+
+    /// Appends the due posts from `first` on to the posted queue while descriptors are free. The
+    /// first has begun, and no message waits for a receive. A separate loop without calls, so that
+    /// its values stay in registers.
+    #[inline(never)]
+    pub(super) fn enter_all<const CLASS: usize>(
+        &self,
+        first: usize,
+        labels: &mut Labels,
+        free: &mut FreeList<ReceiveId>,
+    ) -> Entered {
+        let row = Self { ..*self };
+        let tables = Tables::of(row.due.nic);
+        let class = WildcardClass::ALL[CLASS];
+        let mut own = *labels;
+        let (mut posts, mut collisions) = (0, 0);
+        for receive in free.next() {
+            let command = row.look::<CLASS>(first + posts);
+            let Some(Command::Post(post)) = command.as_deref() else {
+                break;
+            };
+            if posts > 0 {
+                row.begin(first + posts);
+            }
+            let bin = row.view.bin(class, post.target.hash);
+            collisions += u64::from(enter(tables, post, class, bin, receive, &mut own));
+            posts += 1;
+            step!(BoundaryEnds);
+        }
+        free.take_all(posts);
+        *labels = own;
+        Entered { posts, collisions }
     }
 
     /// Gives each due post the first message of its chain, out of `stored` messages that wait in
@@ -118,6 +153,13 @@ impl PostRow<'_> {
         *results_tail = first + late as u64;
         late as u32
     }
+}
+
+/// Posts appended to the posted queue.
+pub(super) struct Entered {
+    pub(super) posts: usize,
+    /// Posts whose chains were not empty.
+    pub(super) collisions: u64,
 }
 
 /// Copies of the tables that a post changes, for a loop.

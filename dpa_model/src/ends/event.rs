@@ -188,8 +188,10 @@ impl Payload {
     }
 }
 
-/// The sender's registered buffer of a rendezvous message (O21). If dropped unread, it reports to
+/// The sender's registered buffer of a rendezvous message. If dropped unread, it reports to
 /// the sender that its message was not received.
+///
+/// Source: O21.
 pub struct RemoteData {
     shared: Arc<Shared>,
     key: RegionKey,

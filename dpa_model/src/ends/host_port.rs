@@ -62,8 +62,10 @@ impl HostPort {
         }
     }
 
-    /// Posts a receive (O23); the buffer's length is the largest message it takes. `stamp`: number
+    /// Posts a receive; the buffer's length is the largest message it takes. `stamp`: number
     /// of arrivals before it, used with `Order::Stamped` only.
+    ///
+    /// Source: O23.
     ///
     /// Inlined into the caller's loop for receives without wildcards.
     ///
@@ -214,7 +216,9 @@ impl HostPort {
         Ok(request)
     }
 
-    /// Requests tables for a communicator. Without tables, software matches it (O24).
+    /// Requests tables for a communicator. Without tables, software matches it.
+    ///
+    /// Source: O24.
     ///
     /// # Errors
     /// [`CommandQueueFull`].
@@ -262,10 +266,12 @@ impl HostPort {
 
     /// Offers to end a fallback: after `forwarded` posts, arrivals and cancels that were sent on to
     /// the host, no message of `comm` is left in the software lists, and of its receives only
-    /// these, in posting order (S20). The NIC answers with `Resumed` and then has the receives, or
+    /// these, in posting order. The NIC answers with `Resumed` and then has the receives, or
     /// with `Declined` if it has sent on more since or has no room; then they come back with the
     /// answer. There is one offer at a time, and all that was told before it must have been dealt
     /// with.
+    ///
+    /// Source: S20.
     ///
     /// # Errors
     /// [`CommandQueueFull`], also while an offer has no answer; `receives` is then as before, else

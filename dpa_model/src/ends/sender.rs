@@ -106,15 +106,19 @@ impl Sender {
         }
     }
 
-    /// Sets whether this sender puts hashes in the header (O26); otherwise the NIC computes them.
+    /// Sets whether this sender puts hashes in the header; otherwise the NIC computes them.
+    ///
+    /// Source: O26.
     pub fn set_inline_hashes(&mut self, on: bool) {
         self.inline_hashes = on;
         self.odd = !on || self.hash_fault != Hashes::default();
     }
 
     /// Makes this sender faulty: it flips the bits of `fault` in all hashes that it puts in
-    /// headers. Only a NIC that verifies or ignores inline hashes (S29) still matches its messages
+    /// headers. Only a NIC that verifies or ignores inline hashes still matches its messages
     /// correctly. 0 ends the fault.
+    ///
+    /// Source: S29.
     pub fn set_hash_fault(&mut self, fault: u32) {
         self.set_hash_faults(Hashes {
             both: fault,
@@ -290,8 +294,10 @@ impl Sender {
         }
     }
 
-    /// Sends the ready-to-send of a rendezvous message; the NIC reads the buffer after the match
-    /// (O21).
+    /// Sends the ready-to-send of a rendezvous message; the NIC reads the buffer after the
+    /// match.
+    ///
+    /// Source: O21.
     ///
     /// # Errors
     /// Any [`SendError`], with the buffer.

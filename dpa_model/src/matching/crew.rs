@@ -18,7 +18,7 @@ use crate::message::Entry;
 use crate::number::{ReceiveId, WorkerId};
 use crate::shared::Shared;
 use crate::sync::Relaxed;
-use crate::{Path, Removal};
+use crate::{FastPath, Path, Removal};
 
 /// A receive in the chain of its bin.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ pub(super) trait Crew: Copy {
     #[inline]
     fn announce(self, _handler: usize, _entry: &Entry, _view: CommView) {}
 
-    /// Sets the handler's booking bit (O10).
+    /// Sets the handler's booking bit (O10), where it is read.
     fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize);
 
     /// Publishes a handler's candidate, or `NIL` (S3).
@@ -133,14 +133,19 @@ impl Crew for Slice<'_> {
         self.start..self.end
     }
 
-    #[inline]
+    /// Only the early check and form (a) read bookings.
+    #[inline(always)]
     fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) {
-        step!(Booked {
-            handler,
-            receive: receive.0,
-            alone: false
-        });
-        bookings.book(receive, handler);
+        let options = &self.nic.options;
+        let are_read = options.early_check || options.fast_path == FastPath::Literal;
+        if are_read || options.always_book || fault!(ForcingIgnored) {
+            step!(Booked {
+                handler,
+                receive: receive.0,
+                alone: false
+            });
+            bookings.book(receive, handler);
+        }
     }
 
     #[inline]

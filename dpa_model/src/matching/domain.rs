@@ -241,13 +241,9 @@ impl Crew for Keyed<'_> {
         self.slice.nic.block.set_key(handler, self.key(entry, view));
     }
 
-    /// Only the early check and form (a) read bookings.
     #[inline(always)]
     fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) {
-        let options = &self.slice.nic.options;
-        if options.early_check || options.fast_path == FastPath::Literal {
-            self.slice.book(bookings, receive, handler);
-        }
+        self.slice.book(bookings, receive, handler);
     }
 
     #[inline(always)]

@@ -8,7 +8,7 @@
 use core::ops::Range;
 
 use super::Matched;
-use super::protocol::deliver;
+use super::protocol::{Transfer, deliver};
 use super::scratch::Scratch;
 use super::search::key;
 use crate::bin::Bin;
@@ -103,16 +103,16 @@ impl<'a> InOrder<'a> {
         }
         match view.classes().only() {
             Some(WildcardClass::Exact) => {
-                self.match_batch(comm, first, scratch, |key, counters| {
+                self.match_batch(comm, first, scratch, move |key, counters| {
                     indexes.search_class::<0>(key, 0, counters)
                 })
             }
             Some(WildcardClass::AnySource) => {
-                self.match_batch(comm, first, scratch, |key, counters| {
+                self.match_batch(comm, first, scratch, move |key, counters| {
                     indexes.search_class::<1>(key, 0, counters)
                 })
             }
-            _ => self.match_batch(comm, first, scratch, |key, counters| {
+            _ => self.match_batch(comm, first, scratch, move |key, counters| {
                 indexes.search(*key, 0, counters)
             }),
         }
@@ -125,17 +125,18 @@ impl<'a> InOrder<'a> {
         comm: CommId,
         first: usize,
         scratch: &mut Scratch,
-        search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
+        search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate> + Copy,
     ) -> Batch {
-        let end = self.search_all(comm, first, scratch, &search);
+        let end = self.search_all(comm, first, scratch, search);
         let handlers = first..end;
         let matched = self.take_all(handlers.clone(), scratch, search);
         Batch { handlers, matched }
     }
 
     /// Each handler looks for its candidate as if it were alone. Returns the first handler whose
-    /// message is of another communicator.
-    #[inline(always)]
+    /// message is of another communicator. A separate function, short enough to keep its values in
+    /// registers.
+    #[inline(never)]
     fn search_all(
         self,
         comm: CommId,
@@ -183,38 +184,103 @@ impl<'a> InOrder<'a> {
         self,
         handlers: Range<usize>,
         scratch: &mut Scratch,
-        search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
+        search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate> + Copy,
     ) -> usize {
+        let counters = &self.nic.handler_counters[handlers.start];
+        let mut others = Others::default();
+        let mut next = handlers.start;
+        loop {
+            next = self.take_candidates(next..handlers.end, scratch);
+            if next == handlers.end {
+                break;
+            }
+            next = self.take_others(next..handlers.end, scratch, search, &mut others);
+        }
+        let with_candidate = handlers.len() - others.without_candidate;
+        add(&counters.no_candidate, others.without_candidate);
+        add(&counters.in_order, with_candidate);
+        add(&counters.searched_again, others.searched_again);
+        add(&counters.unexpected, others.unmatched);
+        with_candidate - others.unmatched
+    }
+
+    /// The leading handlers whose candidates are still posted, and whose data needs no call, take
+    /// them. Returns the next handler. A separate loop without calls, so that its values stay in
+    /// registers.
+    #[inline(never)]
+    fn take_candidates(self, handlers: Range<usize>, scratch: &Scratch) -> usize {
         // A compiler reads fields again after each store: copy what the loop needs.
+        let receives = &self.nic.receives[..];
+        let bins = &self.nic.bins[..];
+        let ahead = self.prefetch_distance();
+        let candidates = &scratch.receives[..handlers.end];
+        let befores = &scratch.before[..handlers.end];
+        for handler in handlers.clone() {
+            let receive = candidates[handler];
+            if receive == ReceiveId::NIL {
+                return handler;
+            }
+            // SAFETY: a search found the receive.
+            let descriptor = unsafe { unchecked(receives, receive) };
+            if !descriptor.is_posted() {
+                return handler;
+            }
+            // SAFETY: inside a block (D1).
+            let posted = unsafe { descriptor.posted.peek() };
+            let transfer = Transfer::of(&self.entry(handler), posted.capacity);
+            if transfer == Transfer::Call {
+                return handler;
+            }
+            step!(StateRead { receive: receive.0 });
+            step!(Taken {
+                handler,
+                receive: receive.0,
+                path: crate::Path::Clean
+            });
+            unlink_found(receives, bins, &posted, receive, &befores[handler]);
+            self.deliver(handler, &posted, transfer);
+            self.entries.prefetch(handler + ahead);
+        }
+        handlers.end
+    }
+
+    /// The first handler, which [`take_candidates`](Self::take_candidates) left, and those that
+    /// follow it without a posted candidate. Returns the next handler.
+    #[inline(never)]
+    fn take_others(
+        self,
+        handlers: Range<usize>,
+        scratch: &mut Scratch,
+        search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
+        others: &mut Others,
+    ) -> usize {
         let receives = &self.nic.receives[..];
         let bins = &self.nic.bins[..];
         let hashes = self.nic.options.inline_hashes;
         let counters = &self.nic.handler_counters[handlers.start];
-        let ahead = if self.block.count >= STREAMING_BLOCK {
-            self.block.count
-        } else {
-            0
-        };
+        let ahead = self.prefetch_distance();
         let candidates = &mut scratch.receives[..handlers.end];
         let befores = &mut scratch.before[..handlers.end];
-        let mut without_candidate = 0;
-        let mut searched_again = 0;
-        let mut matched = 0;
         for handler in handlers.clone() {
             let mut receive = candidates[handler];
             if receive == ReceiveId::NIL {
                 step!(Unmatched { handler });
-                without_candidate += 1;
+                others.without_candidate += 1;
                 continue;
             }
-            step!(StateRead { receive: receive.0 });
             // SAFETY: a search found the receive.
-            if !unsafe { unchecked(receives, receive) }.is_posted() && !fault!(InOrderKeepsTaken) {
-                searched_again += 1;
+            let posted = unsafe { unchecked(receives, receive) }.is_posted();
+            if posted && handler > handlers.start {
+                return handler;
+            }
+            step!(StateRead { receive: receive.0 });
+            if !posted && !fault!(InOrderKeepsTaken) {
+                others.searched_again += 1;
                 let found = search(&key(&self.entry(handler), hashes, counters), counters);
                 let Some(candidate) = found else {
                     candidates[handler] = ReceiveId::NIL;
                     step!(Unmatched { handler });
+                    others.unmatched += 1;
                     continue;
                 };
                 receive = candidate.receive;
@@ -229,35 +295,48 @@ impl<'a> InOrder<'a> {
                 path: crate::Path::Clean
             });
             unlink_found(receives, bins, &posted, receive, &befores[handler]);
-            matched += 1;
-            self.deliver(handler, &posted);
+            let transfer = Transfer::of(&self.entry(handler), posted.capacity);
+            self.deliver(handler, &posted, transfer);
             self.entries.prefetch(handler + ahead);
         }
-        let with_candidate = handlers.len() - without_candidate;
-        add(&counters.no_candidate, without_candidate);
-        add(&counters.in_order, with_candidate);
-        add(&counters.searched_again, searched_again);
-        add(&counters.unexpected, with_candidate - matched);
-        matched
+        handlers.end
+    }
+
+    /// Past the block, if more messages are likely there.
+    #[inline(always)]
+    fn prefetch_distance(self) -> usize {
+        if self.block.count >= STREAMING_BLOCK {
+            self.block.count
+        } else {
+            0
+        }
     }
 
     #[inline(always)]
-    fn deliver(self, handler: usize, posted: &Posted) {
-        let arrival = self.block.arrival + handler as u64;
+    fn deliver(self, handler: usize, posted: &Posted, transfer: Transfer) {
         // SAFETY: this worker runs the handler, which has taken the receive, and the leader claimed
         // the result's position.
         unsafe {
             deliver(
                 self.nic,
                 self.block,
-                arrival,
                 self.entries,
                 self.results,
                 handler,
                 posted,
+                transfer,
             );
         }
     }
+}
+
+/// Counts of handlers that did not just take their candidates.
+#[derive(Clone, Copy, Default, Debug)]
+struct Others {
+    without_candidate: usize,
+    searched_again: usize,
+    /// Of those that searched again: found nothing.
+    unmatched: usize,
 }
 
 /// Takes a receive that a search found out of its chain; no other handler is at work. `before`: its

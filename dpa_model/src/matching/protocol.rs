@@ -13,23 +13,49 @@ use crate::ring::Stretch;
 use crate::shared::Shared;
 use crate::unexpected::UnexpectedStore;
 
+/// How the data of a message gets to the user's buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Transfer {
+    /// From the entry, in the loop over handlers.
+    Entry,
+    /// From the bounce buffer, in the loop over handlers.
+    Bounce,
+    /// By a call: longer messages, short buffers and rendezvous.
+    Call,
+}
+
+impl Transfer {
+    /// How a message gets to a buffer of `capacity` bytes.
+    #[inline(always)]
+    pub(super) fn of(entry: &Entry, capacity: u32) -> Self {
+        if entry.protocol == Protocol::Inline {
+            Self::Entry
+        } else if entry.is_short() && capacity as usize >= BYTES_MIN {
+            Self::Bounce
+        } else {
+            Self::Call
+        }
+    }
+}
+
 /// Moves the data of a matched handler and reports the receive. The boundary handles unmatched
 /// messages.
 ///
 /// # Safety
 /// The caller runs handler `handler` of this block, and these runs begin with the block's first
-/// entry and first result. The handler has taken the receive `posted` for the message of this
-/// number, and has not reported its result.
+/// entry and first result. The handler has taken the receive `posted`, has not reported its result,
+/// and `transfer` is that of its message and receive.
 #[inline(always)]
 pub(super) unsafe fn deliver(
     nic: &Shared,
     block: &BlockInfo,
-    arrival: u64,
     entries: Stretch<'_, Entry>,
     results: Stretch<'_, Completion>,
     handler: usize,
     posted: &Posted,
+    transfer: Transfer,
 ) {
+    let arrival = block.arrival + handler as u64;
     // SAFETY: the leader saw the block's entries ready, and releases them only after the block.
     let entry = unsafe { entries.peek(handler) };
     step!(Delivered {
@@ -42,6 +68,7 @@ pub(super) unsafe fn deliver(
         &entry,
         posted,
         results.position(handler),
+        transfer,
     );
     step!(Completed);
     // SAFETY: the leader claimed a position of the ring for each handler.
@@ -74,26 +101,27 @@ fn move_data(
     entry: &Entry,
     posted: &Posted,
     result: u64,
+    transfer: Transfer,
 ) {
     let (target, capacity) = (posted.buffer, posted.capacity);
-    if entry.protocol == Protocol::Inline {
+    match transfer {
         // SAFETY: the host lent the buffer with the post until the result reaches it (see
         // `HostPort`).
-        unsafe { target.put_inline(capacity, &entry.payload, entry.length) }
-    } else if entry.is_short() && capacity as usize >= BYTES_MIN {
-        let queue = nic.arrivals.queue(block.queue);
-        let buffer = queue.bounce_buffer(block.first + handler as u64);
-        step!(BounceRead {
-            buffer,
-            bytes: entry.length as usize
-        });
-        // SAFETY: as in `move_longer`.
-        unsafe {
-            let put = |bytes: &[u8]| target.put_in_loop(capacity, bytes);
-            queue.bounce.read(buffer, entry.length as usize, put);
+        Transfer::Entry => unsafe { target.put_inline(capacity, &entry.payload, entry.length) },
+        Transfer::Bounce => {
+            let queue = nic.arrivals.queue(block.queue);
+            let buffer = queue.bounce_buffer(block.first + handler as u64);
+            step!(BounceRead {
+                buffer,
+                bytes: entry.length as usize
+            });
+            // SAFETY: as in `move_longer`.
+            unsafe {
+                let put = |bytes: &[u8]| target.put_in_loop(capacity, bytes);
+                queue.bounce.read(buffer, entry.length as usize, put);
+            }
         }
-    } else {
-        move_longer(nic, block, handler, entry, posted, result);
+        Transfer::Call => move_longer(nic, block, handler, entry, posted, result),
     }
 }
 
@@ -110,13 +138,7 @@ fn move_longer(
 ) {
     let (target, capacity) = (posted.buffer, posted.capacity);
     if entry.protocol == Protocol::Rendezvous {
-        return rendezvous(
-            nic,
-            &entry.payload,
-            entry.length,
-            (target, capacity),
-            result,
-        );
+        return rendezvous(nic, &entry.payload, entry.length, target, capacity, result);
     }
     let queue = nic.arrivals.queue(block.queue);
     let buffer = queue.bounce_buffer(block.first + handler as u64);
@@ -139,7 +161,8 @@ fn rendezvous(
     nic: &Shared,
     payload: &[u64; 3],
     _length: u32,
-    (target, capacity): (HostAddress, u32),
+    target: HostAddress,
+    capacity: u32,
     _result: u64,
 ) {
     let key = RegionKey(payload[0]);
@@ -159,11 +182,12 @@ fn rendezvous(
     _: &Shared,
     payload: &[u64; 3],
     length: u32,
-    target: (HostAddress, u32),
+    target: HostAddress,
+    capacity: u32,
     result: u64,
 ) {
     // SAFETY: the host lent the target until the result reaches it.
-    unsafe { crate::card::begin_read(payload, length, target, result) };
+    unsafe { crate::card::begin_read(payload, length, target, capacity, result) };
 }
 
 /// Gives up a rendezvous message that will not be received.
@@ -175,7 +199,8 @@ pub(crate) fn give_up(nic: &Shared, payload: &[u64; 3]) {
         nic,
         payload,
         0,
-        (HostAddress::none(), 0),
+        HostAddress::none(),
+        0,
         crate::card::GIVEN_UP,
     );
 }
@@ -194,7 +219,7 @@ pub(crate) fn deliver_stored(
     let entry = store.entry(message);
     if entry.protocol == Protocol::Rendezvous {
         let length = entry.message.length;
-        rendezvous(nic, &entry.payload, length, (target, capacity), result);
+        rendezvous(nic, &entry.payload, length, target, capacity, result);
     } else {
         // SAFETY: the host lent the target until the result reaches it.
         store.with_bytes(message, |bytes| unsafe { target.put(capacity, bytes) });

@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::block_run::BlockRun;
 use super::crew::{Chained, Crew};
-use super::protocol::deliver;
+use super::protocol::{Transfer, deliver};
 use super::scratch::Scratch;
 use crate::descriptor::Posted;
 use crate::message::Completion;
@@ -50,7 +50,7 @@ impl<'a, C: Crew> Taking<'a, C> {
             receive,
             before,
         };
-        self.consume((handler, path), chained, &posted, counters);
+        self.consume(handler, path, chained, &posted, counters);
     }
 
     /// A handler takes no receive.
@@ -65,7 +65,8 @@ impl<'a, C: Crew> Taking<'a, C> {
     #[inline]
     fn consume(
         self,
-        (handler, path): (usize, Path),
+        handler: usize,
+        path: Path,
         chained: Chained<'_>,
         posted: &Posted,
         counters: &HandlerCounters,
@@ -136,11 +137,11 @@ impl<'a, C: Crew> Taking<'a, C> {
             if receive != ReceiveId::NIL {
                 // SAFETY: inside a block (D1).
                 let posted = unsafe { nic.receives[receive].posted.peek() };
-                let arrival = info.arrival + handler as u64;
+                let transfer = Transfer::of(&self.block.entry(handler), posted.capacity);
                 // SAFETY: this worker runs the handler, and the leader claimed the result's
                 // position.
                 unsafe {
-                    deliver(nic, info, arrival, entries, self.results, handler, &posted);
+                    deliver(nic, info, entries, self.results, handler, &posted, transfer);
                 }
             }
         }

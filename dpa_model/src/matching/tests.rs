@@ -164,6 +164,7 @@ fn matching_in_order_and_in_shared_blocks_agree() {
                 FastPath::Sequence,
             ]),
             early_check: random.below(3) == 0,
+            always_book: random.below(2) == 0,
             removal: random.pick(&[Removal::Lazy, Removal::Eager, Removal::Deferred]),
             barrier: random.pick(&[Barrier::Lanes, Barrier::Bitmap]),
             domains: random.pick(&[Domains::Paper, Domains::Keyed]),

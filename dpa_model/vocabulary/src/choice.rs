@@ -94,8 +94,10 @@ macro_rules! choices {
 }
 
 choices! {
-    /// When handler i in conflict may take the i-th receive of a sequence instead of waiting
-    /// (O16, S8).
+    /// When handler i in conflict may take the i-th receive of a sequence instead of
+    /// waiting.
+    ///
+    /// Source: O16, S8.
     pub enum FastPath, by default Sequence {
         /// Never: every conflict takes the slow path.
         Off = "off",
@@ -107,7 +109,9 @@ choices! {
         Sequence = "sequence",
     }
 
-    /// When a consumed receive leaves its bin's chain (O28, S17).
+    /// When a consumed receive leaves its bin's chain.
+    ///
+    /// Source: O28, S17.
     pub enum Removal, by default Lazy {
         /// At once if the bin's lock is free, else at the block's end.
         Lazy = "lazy",
@@ -117,7 +121,9 @@ choices! {
         Deferred = "deferred",
     }
 
-    /// How a worker that shares a block publishes that its slice has booked (O12).
+    /// How a worker that shares a block publishes that its slice has booked.
+    ///
+    /// Source: O12.
     pub enum Barrier, by default Lanes {
         /// A word for each worker, written by it alone: no read-modify-write, and one load for each
         /// lower worker.
@@ -135,7 +141,9 @@ choices! {
         Keyed = "keyed",
     }
 
-    /// What the NIC does with the hashes in a message's header (O26, S29).
+    /// What the NIC does with the hashes in a message's header.
+    ///
+    /// Source: O26, S29.
     pub enum InlineHashes, by default Trust {
         /// Use them; compute them if the sender gave none.
         Trust = "trust",

@@ -202,7 +202,9 @@ impl Selector {
             && self.tag.number().is_none_or(|wanted| wanted == tag.get())
     }
 
-    /// Which of the four indexes holds such a receive (O5).
+    /// Which of the four indexes holds such a receive.
+    ///
+    /// Source: O5.
     #[inline]
     pub fn class(&self) -> WildcardClass {
         match (self.source, self.tag) {
@@ -214,7 +216,9 @@ impl Selector {
     }
 }
 
-/// The four kinds of receive and so the four indexes I0..I3 (O5).
+/// The four kinds of receive and so the four indexes I0..I3.
+///
+/// Source: O5.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum WildcardClass {

@@ -4,7 +4,9 @@
 //! several times (as `dpa_model`, and under `tools/explore` and `tools/predict`), and every copy
 //! reports these types.
 
-/// How a handler found its result, for the statistics (S28).
+/// How a handler found its result, for the statistics.
+///
+/// Source: S28.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Path {
     /// No conflict at or below this handler.
@@ -169,4 +171,6 @@ steps! {
     Completed,
     /// All data of the slice has moved.
     SliceEnds,
+    /// A rule is left out here, because a seeded fault was chosen.
+    RuleLeftOut,
 }

@@ -3,8 +3,10 @@
 use crate::{FastPath, Tag};
 
 crate::choices! {
-    /// The paper's three workloads (O39): windows of receives, each followed by a message per
+    /// The paper's three workloads: windows of receives, each followed by a message per
     /// receive.
+    ///
+    /// Source: O39.
     pub enum PaperWorkload, by default NoConflict {
         /// No conflict: each message of a window carries a tag of its own.
         NoConflict = "NC",

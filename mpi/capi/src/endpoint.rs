@@ -138,6 +138,11 @@ impl Inside {
         Ok(buffer)
     }
 
+    #[cfg(test)]
+    pub(crate) fn spare(&self) -> usize {
+        self.spare.len()
+    }
+
     /// Keeps a buffer for a later receive, if it is short and there are few.
     pub(crate) fn keep(&mut self, buffer: Vec<u8>) {
         if self.spare.len() < SPARE_MAX && buffer.capacity() <= SPARE_BYTES_MAX {

@@ -746,3 +746,131 @@ fn random_calls_follow_the_oracle() {
 }
 
 mod handles;
+
+/// Set in the process that may have 2 GB of addresses.
+const LITTLE: &str = "DPAMATCH_TEST_LITTLE_MEMORY";
+
+/// Where there is no memory for a receive's buffer, the call says so. No receive is posted, a taken
+/// message stays taken, and all goes on.
+#[test]
+fn a_receive_without_memory_leaves_everything_as_it_was() {
+    if std::env::var_os(LITTLE).is_none() {
+        let test = "tests::a_receive_without_memory_leaves_everything_as_it_was";
+        let output = std::process::Command::new("sh")
+            .args(["-c", "ulimit -v 2000000 && exec \"$0\" \"$@\""])
+            .arg(std::env::current_exe().expect("this program"))
+            .args(["--exact", test, "--nocapture", "--test-threads=1"])
+            .env(LITTLE, "1")
+            .output()
+            .expect("a shell");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains("test result: ok. 1 passed"), "{output:?}");
+        return;
+    }
+    const LONG: usize = u32::MAX as usize;
+    let mut world = World::open(c"", 0);
+    let (mut buffer, mut request) = ([0; 4], null_mut());
+    let to: *mut c_void = buffer.as_mut_ptr().cast();
+    let place = &raw mut request;
+    for _ in 0..3 {
+        let (endpoint, comm) = (world.endpoint, world.comm);
+        let code = call!(dpamatch_post(endpoint, comm, 5, 6, to, LONG, place));
+        assert_eq!((code, request.is_null()), (DPAMATCH_ERR_SYSTEM, true));
+        assert_eq!(last_error(), "no memory for a buffer of 4294967295 bytes");
+    }
+    let sender = world.sender(5);
+    assert_eq!(send(sender, 6, b"four"), DPAMATCH_OK);
+    let (mut message, status) = world.take();
+    assert_eq!((status.source, status.tag, status.bytes), (5, 6, 4));
+    let taken = message;
+    let code = call!(dpamatch_imrecv(
+        world.endpoint,
+        &raw mut message,
+        to,
+        LONG,
+        place
+    ));
+    assert_eq!(
+        (code, message, request.is_null()),
+        (DPAMATCH_ERR_SYSTEM, taken, true)
+    );
+    let code = call!(dpamatch_imrecv(
+        world.endpoint,
+        &raw mut message,
+        to,
+        4,
+        place
+    ));
+    assert_eq!((code, message.is_null()), (DPAMATCH_OK, true));
+    assert_eq!((world.wait(request).0, &buffer), (DPAMATCH_OK, b"four"));
+    let (code, request) = world.post(5, 6, &mut buffer);
+    assert_eq!((code, send(sender, 6, b"more")), (DPAMATCH_OK, DPAMATCH_OK));
+    assert_eq!((world.wait(request).0, &buffer), (DPAMATCH_OK, b"more"));
+    free(sender);
+    // The communicator has no receive and no message.
+    assert_eq!(
+        call!(dpamatch_comm_free(world.endpoint, &raw mut world.comm)),
+        DPAMATCH_OK
+    );
+}
+
+/// A clone sends to its sender's endpoint, and so do its requests.
+#[test]
+fn a_clone_belongs_to_the_endpoint_of_its_sender() {
+    let (world, other) = (World::open(c"", 0), World::open(c"", 0));
+    let (sender, mut clone) = (world.sender(5), null_mut());
+    assert_eq!(
+        call!(dpamatch_sender_clone(sender, &raw mut clone)),
+        DPAMATCH_OK
+    );
+    free(sender);
+    let bytes = b"four".as_ptr().cast();
+    let send_by = |endpoint| call!(dpamatch_send(endpoint, clone, 6, bytes, 4));
+    assert_eq!(send_by(other.endpoint), DPAMATCH_ERR_ARGUMENT);
+    assert_eq!(send_by(world.endpoint), DPAMATCH_OK);
+    let mut sent = issend(clone, 6, b"more");
+    let place = &raw mut sent;
+    assert_eq!(
+        call!(dpamatch_send_wait(other.endpoint, place)),
+        DPAMATCH_ERR_ARGUMENT
+    );
+    assert!(!sent.is_null());
+    for text in [b"four", b"more"] {
+        let mut buffer = [0; 4];
+        let (code, request) = world.post(5, 6, &mut buffer);
+        assert_eq!(
+            (code, world.wait(request).0, &buffer),
+            (DPAMATCH_OK, DPAMATCH_OK, text)
+        );
+    }
+    assert_eq!(
+        call!(dpamatch_send_wait(world.endpoint, place)),
+        DPAMATCH_OK
+    );
+    assert!(sent.is_null());
+    free(clone);
+}
+
+/// However a receive ends, its buffer is the next one's.
+#[test]
+fn buffers_of_receives_that_end_are_used_again() {
+    let world = World::open(c"", 0);
+    // SAFETY: the endpoint is alive.
+    let spare = || unsafe { with(world.endpoint, |inside| Ok(inside.spare())) }.map_err(|_| "");
+    let (sender, mut buffer) = (world.sender(5), [0; 4]);
+    for (text, ends) in [
+        (None, DPAMATCH_ERR_CANCELLED),
+        (Some(&b"four"[..]), DPAMATCH_OK),
+        (Some(b"longer"), DPAMATCH_ERR_TRUNCATED),
+        (None, DPAMATCH_ERR_CANCELLED),
+    ] {
+        let (code, request) = world.post(5, 6, &mut buffer);
+        assert_eq!((code, spare()), (DPAMATCH_OK, Ok(0)));
+        match text {
+            Some(text) => assert_eq!(send(sender, 6, text), DPAMATCH_OK),
+            None => assert_eq!(call!(dpamatch_cancel(world.endpoint, request)), DPAMATCH_OK),
+        }
+        assert_eq!((world.wait(request).0, spare()), (ends, Ok(1)), "{text:?}");
+    }
+    free(sender);
+}

@@ -7,11 +7,14 @@
 //!
 //! - [`PollingPolicy`] and the policies; [`PolicySpec`] names them on the command line.
 //! - In virtual time: [`PollCosts`], [`discovery`], [`latency`], [`thresholds`].
+//! - On threads: [`real`], whose channels carry messages into one matcher.
 
 mod costs;
 pub mod discovery;
 pub mod latency;
 mod policy;
+#[cfg(target_os = "linux")]
+pub mod real;
 pub mod run_length;
 pub mod thresholds;
 

@@ -97,7 +97,7 @@ enum Length {
 #[derive(Clone, Debug)]
 pub struct RunLength {
     cost_ns: [u64; 2],
-    /// Rule 1: by channel, by [`Length`], and by whether a poll of the channel was in vain.
+    /// Rule 1: by channel, by [`Length`], and by whether a poll of the channel was without success.
     odds: [[[Odds; 2]; 3]; 2],
     current: Channel,
     run: u64,
@@ -105,9 +105,9 @@ pub struct RunLength {
     /// Rule 3, by channel.
     batches: [Batches; 2],
     batch: u64,
-    /// Whether a poll of the current channel was in vain since the last message.
-    in_vain: bool,
-    /// The last polled channel, and its polls in a row.
+    /// Whether a poll of the current channel was without success since the last message.
+    found_nothing: bool,
+    /// The last polled channel, and its consecutive polls.
     row: (Channel, u64),
 }
 
@@ -125,7 +125,7 @@ impl RunLength {
             last_run: [1; 2],
             batches: Default::default(),
             batch: 1,
-            in_vain: false,
+            found_nothing: false,
             row: (Channel::Network, 0),
         }
     }
@@ -134,7 +134,7 @@ impl RunLength {
         self.cost_ns[channel as usize]
     }
 
-    /// The counts of the present run, fresh and after a poll in vain.
+    /// The counts of the present run, fresh and after a poll without success.
     fn situations(&mut self) -> &mut [Odds; 2] {
         let length = match self.run.cmp(&self.last_run[self.current as usize]) {
             std::cmp::Ordering::Less => Length::Shorter,
@@ -164,10 +164,10 @@ impl PollingPolicy for RunLength {
         if polls * self.cost_ns(last) >= PATIENCE * self.cost_ns(last.other()) {
             return last.other();
         }
-        let (current, in_vain) = (self.current, self.in_vain);
-        let odds = self.situations()[usize::from(in_vain)];
+        let (current, found_nothing) = (self.current, self.found_nothing);
+        let odds = self.situations()[usize::from(found_nothing)];
         let cost = |channel| self.cost_ns(channel) as f64;
-        if !in_vain && odds.of_same(SEEN_BEFORE[0]) * cost(current.other()) > cost(current) {
+        if !found_nothing && odds.of_same(SEEN_BEFORE[0]) * cost(current.other()) > cost(current) {
             return current;
         }
         let batch = |channel| self.batches[channel as usize].mean();
@@ -190,16 +190,16 @@ impl PollingPolicy for RunLength {
         self.row = (channel, if channel == last { polls + 1 } else { 1 });
         let same = channel == self.current;
         if !found {
-            self.in_vain |= same;
+            self.found_nothing |= same;
             return;
         }
-        let in_vain = std::mem::take(&mut self.in_vain);
+        let found_nothing = std::mem::take(&mut self.found_nothing);
         let [fresh, after] = self.situations();
         fresh.count(same);
-        if in_vain {
+        if found_nothing {
             after.count(same);
         }
-        if same && !in_vain {
+        if same && !found_nothing {
             self.batch += 1;
         } else {
             self.batches[self.current as usize].count(self.batch);

@@ -6,7 +6,7 @@ use super::policy::Channel;
 
 /// A way between two processes of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum Transport {
     /// Shared memory: two copies.
     SharedMemory,
     /// Kernel module: one copy.
@@ -15,7 +15,7 @@ pub enum Way {
     Network,
 }
 
-impl Way {
+impl Transport {
     pub const ALL: [Self; 3] = [Self::SharedMemory, Self::Kernel, Self::Network];
 
     pub fn name(self) -> &'static str {
@@ -46,7 +46,12 @@ impl Way {
 
 /// The smallest power of two in `sizes` from which on `second` is at least as fast for all larger
 /// ones; `None` if it never is.
-pub fn threshold(costs: &PollCosts, first: Way, second: Way, sizes: &[u64]) -> Option<u64> {
+pub fn threshold(
+    costs: &PollCosts,
+    first: Transport,
+    second: Transport,
+    sizes: &[u64],
+) -> Option<u64> {
     let faster = |bytes: &u64| second.moving_ns(costs, *bytes) <= first.moving_ns(costs, *bytes);
     let last_slower = sizes.iter().rposition(|bytes| !faster(bytes));
     sizes.get(last_slower.map_or(0, |place| place + 1)).copied()
@@ -62,11 +67,17 @@ pub const PROBE_NS: u64 = 100_000;
 /// The processor's own part adds to the computation, the NIC's part overlaps it. A message longer
 /// than `eager_max` must first be announced, and the NIC starts at the first progress call after
 /// that.
-pub fn overlap(costs: &PollCosts, way: Way, bytes: u64, eager_max: u64, compute_ns: u64) -> f64 {
+pub fn overlap(
+    costs: &PollCosts,
+    way: Transport,
+    bytes: u64,
+    eager_max: u64,
+    compute_ns: u64,
+) -> f64 {
     let processor = way.processor_ns(costs, bytes);
     let total = match way {
-        Way::SharedMemory | Way::Kernel => compute_ns + processor,
-        Way::Network => {
+        Transport::SharedMemory | Transport::Kernel => compute_ns + processor,
+        Transport::Network => {
             let announced = if bytes > eager_max {
                 PROBE_NS.min(compute_ns) + costs.network_start_ns
             } else {

@@ -13,7 +13,7 @@ use dpamatch_tools::cli::progress::bar;
 /// An optimisation's name, and how a set-up gets it or goes without.
 type Optimisation = (&'static str, fn(&mut Setup, bool));
 
-const OPTIMISATIONS: [Optimisation; 6] = [
+const OPTIMISATIONS: [Optimisation; 7] = [
     ("inline hashes", |setup, on| setup.inline_hashes = on),
     ("early check", |setup, on| setup.early_check = on),
     ("removal", |setup, on| {
@@ -29,6 +29,8 @@ const OPTIMISATIONS: [Optimisation; 6] = [
     ("barrier", |setup, on| {
         setup.profile.nic.barrier = if on { Barrier::Lanes } else { Barrier::Bitmap };
     }),
+    // Bookings only where they are read.
+    ("booking", |setup, on| setup.always_book = !on),
     ("domains", |setup, on| {
         setup.domains = if on { Domains::Keyed } else { Domains::Paper };
     }),
@@ -68,9 +70,9 @@ impl Chosen {
         };
         match (self.0.count_ones(), (Self::USUAL.0 & !self.0).count_ones()) {
             (0, _) => "none".to_owned(),
-            (6, _) => "all".to_owned(),
+            (7, _) => "all".to_owned(),
             (_, 0) => "usual".to_owned(),
-            (4, 1) => format!(
+            (5, 1) => format!(
                 "usual but {}",
                 names(Self::USUAL.0 & !self.0).collect::<String>()
             ),
@@ -254,14 +256,14 @@ mod tests {
     #[test]
     fn every_choice_has_a_name_of_its_own() {
         let names: Vec<String> = choices().into_iter().map(Chosen::name).collect();
-        assert_eq!(names.len(), 1 + 6 + 15 + 6 + 1);
+        assert_eq!(names.len(), 1 + 7 + 21 + 7 + 1);
         let unique: std::collections::BTreeSet<_> = names.iter().collect();
         assert_eq!(unique.len(), names.len());
-        assert_eq!((&*names[0], &*names[28]), ("none", "all"));
+        assert_eq!((&*names[0], &*names[36]), ("none", "all"));
         assert_eq!(
-            (&*names[6], &*names[7]),
-            ("domains", "inline hashes + early check")
+            (&*names[6], &*names[7], &*names[8]),
+            ("booking", "domains", "inline hashes + early check")
         );
-        assert_eq!([&names[26], &names[27]], ["usual but domains", "usual"]);
+        assert_eq!([&names[34], &names[35]], ["usual but domains", "usual"]);
     }
 }

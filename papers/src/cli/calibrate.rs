@@ -148,7 +148,7 @@ fn judged(setup: &Setup, measured: &[Measured], fits: &[Fit]) -> anyhow::Result<
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct RateRow {
     series: String,
     threads: usize,
     rate: f64,
@@ -157,8 +157,8 @@ struct Row {
 fn read(name: &str, input: impl BufRead) -> anyhow::Result<Vec<Measured>> {
     let mut measured = Vec::new();
     let known = || PaperWorkload::ALL.iter().map(|workload| workload.name());
-    rows(input, &["series", "threads", "rate"], |row: Row| {
-        let Row {
+    rows(input, &["series", "threads", "rate"], |row: RateRow| {
+        let RateRow {
             series,
             threads,
             rate,

@@ -1,3 +1,5 @@
+#[cfg(target_os = "linux")]
+mod real;
 mod virtual_time;
 
 use std::fs;
@@ -39,8 +41,8 @@ pub(super) struct Args {
     #[arg(long)]
     random_gap: bool,
     /// Distribution of burst lengths
-    #[arg(long, value_enum, value_name = "KIND,..", value_delimiter = ',', default_values_t = [Kind::Constant, Kind::Uniform])]
-    kind: Vec<Kind>,
+    #[arg(long, value_enum, value_name = "KIND,..", value_delimiter = ',', default_values_t = [Distribution::Constant, Distribution::Uniform])]
+    kind: Vec<Distribution>,
     /// Nanoseconds that the receiver handles each message
     #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     handle: u64,
@@ -74,11 +76,14 @@ enum What {
     Discovery,
     NeverWorse,
     Thresholds,
+    /// On threads that send: not the same bytes again
+    #[cfg(target_os = "linux")]
+    Real,
 }
 
 /// See [`Bursts`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Kind {
+enum Distribution {
     /// All equal
     Constant,
     /// From 1 to twice the length less 1
@@ -93,7 +98,7 @@ enum Kind {
     Switching,
 }
 
-impl Kind {
+impl Distribution {
     fn bursts(self, length: u32) -> Bursts {
         match self {
             Self::Constant => Bursts::Constant(length),
@@ -139,7 +144,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             .iter()
             .filter(|what| args.only.contains(what))
     };
-    let steps = chosen().map(|what| virtual_time::steps(args, *what)).sum();
+    let steps = |what: &What| match what {
+        #[cfg(target_os = "linux")]
+        What::Real => real::steps(args),
+        what => virtual_time::steps(args, *what),
+    };
+    let steps = chosen().map(steps).sum();
     let progress = bar(steps, "");
     let early = Early::catch()?;
     let mut results = Results {
@@ -165,6 +175,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                 virtual_time::thresholds(args, &costs, &mut results);
                 Ok(())
             }
+            #[cfg(target_os = "linux")]
+            What::Real => match real::run(args, &mut results) {
+                Ok(part) => part,
+                Err(error) => {
+                    results.progress.finish_and_clear();
+                    return Err(error.into());
+                }
+            },
         };
         if part.is_err() {
             break;

@@ -6,8 +6,8 @@ use anyhow::Context;
 use clap::ValueEnum;
 use dpamatch::engine::{ArrayLife, BinCount, GridThreshold};
 use dpamatch::registry::{self, ENGINES, EngineEntry, EngineOptions};
-use dpamatch_papers::compare::{CompareError, Experiment, Plan, Report, winners};
-use dpamatch_tools::table::Table;
+use dpamatch_papers::compare::{CardRoom, CompareError, Experiment, Plan, Report, winners};
+use dpamatch_tools::table::{self, Table};
 use serde_json::{Value, json};
 
 use dpamatch_tools::cli::document::{self, Save};
@@ -53,11 +53,10 @@ pub(super) struct Args {
     /// Length of a queue at which engines with dedicated queues look for partners
     #[arg(long, value_name = "T", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     theta: u32,
-    /// Entries that each card holds in a queue ('optimistic', 'hw-list', 'portals', 'alpu'), with a
-    /// list behind it; the paper's prototype and ConnectX in UCX: 1024, BXI: 256 [default: all of a
-    /// case]
-    #[arg(long, value_name = "L", value_parser = clap::value_parser!(u32).range(1..=131_072))]
-    list_entries: Option<u32>,
+    /// Entries of the cards ('optimistic', 'hw-list', 'portals', 'alpu'), with a list behind each:
+    /// all of a case, L in each queue of each card, or what each real card has
+    #[arg(long, value_name = "all|real|L", default_value_t = CardRoom::All)]
+    room: CardRoom,
     /// How long 'rank-array' keeps its arrays: until the communicator is freed, or until its queues
     /// are empty
     #[arg(long, value_name = "LIFE", default_value_t, value_parser = choice::<ArrayLife>())]
@@ -126,14 +125,13 @@ impl Args {
             grow_bins: self.bins.is_none(),
             k: plan.k.iter().copied().max().unwrap_or(plan.options.k),
             theta: self.theta,
-            list_entries: self.list_entries.unwrap_or(plan.options.list_entries),
             array_life: self.array_life,
             grid: self
                 .threshold
                 .map_or(GridThreshold::Span, GridThreshold::Entries),
             ..plan.options
         };
-        plan.bounded = self.list_entries.is_some();
+        plan.room = self.room;
         (plan.rounds, plan.seed) = (self.rounds as usize, self.seed);
         plan
     }
@@ -190,13 +188,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                 .iter()
                 .flat_map(|(_, report)| &report.data)
                 .collect();
-            for (i, table) in tables.iter().enumerate() {
-                // A single table is plain CSV.
-                if tables.len() > 1 {
-                    writeln!(out, "{}# {}", if i == 0 { "" } else { "\n" }, table.name)?;
-                }
-                write!(out, "{}", table.csv())?;
-            }
+            write!(out, "{}", table::csv(&tables))?;
         }
         Format::Json => document::write(&mut *out, &document(&reports, &plan))?,
     }
@@ -207,7 +199,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 fn document(reports: &[(Experiment, Report)], plan: &Plan) -> Value {
     let more = json!({
         "rounds": plan.rounds,
-        "card_entries": plan.bounded.then_some(plan.options.list_entries),
+        "room": plan.room.to_string(),
         "engines": plan.engines.iter().map(|entry| entry.name).collect::<Vec<_>>(),
         "experiments": reports.iter().map(|(experiment, _)| experiment.name()).collect::<Vec<_>>(),
     });

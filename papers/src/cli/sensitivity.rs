@@ -47,6 +47,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         "twice: NC",
         "WC-SP",
         "all nine",
+        "fits better",
     ];
     let mut table = Table::new("sensitivity", title, columns);
     let cells = |errors: Option<Errors>| -> [Cell; 3] {
@@ -54,16 +55,40 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             [errors.nc.into(), errors.sp.into(), errors.all.into()]
         })
     };
-    let mut row = |name: &str, value: Cell, errors: [Option<Errors>; 2]| {
+    let mut row = |name: &str, value: Cell, errors: [Option<Errors>; 2], better: &str| {
+        let errors = errors.into_iter().flat_map(cells);
         table.push(
             [name.into(), value]
                 .into_iter()
-                .chain(errors.into_iter().flat_map(cells)),
+                .chain(errors)
+                .chain([better.into()]),
         );
     };
-    row("as given", Cell::None, [Some(base); 2]);
+    row("as given", Cell::None, [Some(base); 2], "-");
+    let mut better = Vec::new();
     for trial in &trials {
-        row(&trial.parameter, trial.value.into(), trial.errors);
+        let is_better = |errors: Option<Errors>| errors.is_some_and(|it| it.all < base.all);
+        let which = match trial.errors.map(is_better) {
+            [false, false] => "-",
+            [true, false] => "half",
+            [false, true] => "twice",
+            [true, true] => "both",
+        };
+        if which != "-" {
+            better.push(format!("{} ({which})", trial.parameter));
+        }
+        row(&trial.parameter, trial.value.into(), trial.errors, which);
     }
+    table.notes.push(format!(
+        "{} of {} numbers fit all nine points better when halved or doubled{}{}.{}",
+        better.len(),
+        trials.len(),
+        if better.is_empty() { "" } else { ": " },
+        better.join(", "),
+        match better.is_empty() {
+            true => "",
+            false => " So the points do not say how a message's time splits.",
+        }
+    ));
     common.show(&[table])
 }

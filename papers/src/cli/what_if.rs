@@ -1,44 +1,13 @@
 //! Assumptions about the card, one by one: what the paper's rule and domains predict under each.
 
-use dpamatch_predict::{BlockBegin, BlockEnd, Domains, Overlap, Placement, Setup, predict};
+use dpamatch_papers::ASSUMPTIONS;
+use dpamatch_predict::{Domains, Setup, predict};
 use dpamatch_tools::table::{Cell, Table};
 
 use dpamatch_tools::cli::interrupt::Early;
 use dpamatch_tools::cli::predict::recorded::RecordedArgs;
 use dpamatch_tools::cli::predict::{Common, Counts, Like, Workload, numbers, options, wrong};
 use dpamatch_tools::cli::progress::bar;
-
-/// An assumption in words, and the set-up under it.
-type Assumption = (&'static str, fn(&mut Setup));
-
-const ASSUMPTIONS: &[Assumption] = &[
-    ("as given", |_| {}),
-    ("the leader's EU ends a block", |setup| {
-        setup.profile.rules.block_end = BlockEnd::Leader
-    }),
-    ("the leader's EU begins a block", |setup| {
-        setup.profile.rules.block_begin = BlockBegin::Leader;
-    }),
-    ("it begins and ends a block", |setup| {
-        setup.profile.rules.block_begin = BlockBegin::Leader;
-        setup.profile.rules.block_end = BlockEnd::Leader;
-    }),
-    ("all handlers overlap", |setup| {
-        setup.profile.rules.overlap = Overlap::Always
-    }),
-    ("no handler overlaps", |setup| {
-        setup.profile.rules.overlap = Overlap::Never
-    }),
-    ("handlers fill core after core", |setup| {
-        setup.profile.rules.placement = Placement::Packed
-    }),
-    ("a load brings two receives", |setup| {
-        setup.profile.rules.walk_line = 2
-    }),
-    ("a waiting EU's demand is 0.4", |setup| {
-        setup.profile.word.poll_demand = 0.4
-    }),
-];
 
 /// Unmeasured assumptions about the card, one by one, and the range of the predictions
 #[derive(Debug, clap::Args)]
@@ -48,7 +17,7 @@ pub(super) struct Args {
     /// Numbers of handlers
     #[arg(long, value_name = "N,N-M..", value_delimiter = ',', default_value = "8,32,190", value_parser = clap::value_parser!(Counts))]
     handlers: Vec<Counts>,
-    /// Scenarios: nc, wc-fp, wc-sp, mixed:P
+    /// Scenarios: nc, wc-fp, wc-sp, mixed:P, senders:P[+PART..]
     #[arg(long, value_name = "NAME,NAME..", value_delimiter = ',', default_value = "nc,mixed:5,mixed:25,wc-fp", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
     scenario: Vec<String>,
     #[command(flatten)]

@@ -35,7 +35,7 @@ pub(super) fn draw(ranks: u32, apps: &[Drawn], k: u32) -> (String, Figure) {
     for (queue, name) in QUEUES.into_iter().enumerate() {
         let title = format!("{name}: collective elements");
         let mut panel = Lines::new(title, Axis::powers("k of the cap"), Axis::log(GAIN));
-        for it in apps {
+        for it in apps.iter().filter(|it| !it.by_cap.is_empty()) {
             let point = |(k, own): &(u32, Outcome)| Some((f64::from(*k), it.fewer(own, queue, 1)?));
             panel = panel.with(Series::line(
                 it.app.name(),
@@ -49,12 +49,16 @@ pub(super) fn draw(ranks: u32, apps: &[Drawn], k: u32) -> (String, Figure) {
             figure = figure.with(by_kind(apps, queue, format!("{name}, {whose}"), printed));
         }
     }
-    let names = || apps.iter().map(|it| it.app.name());
-    let most = |of: fn(&Outcome) -> f64| {
-        apps.iter()
-            .map(move |it| it.by_cap.last().map_or(f64::NAN, |(_, own)| of(own)))
+    let capped: Vec<&(u32, Outcome)> = apps.iter().filter_map(|it| it.by_cap.last()).collect();
+    let names = || {
+        let own = apps.iter().filter(|it| !it.by_cap.is_empty());
+        own.map(|it| it.app.name())
     };
-    let mean = |value: f64| value / f64::from(ranks);
+    let of = |value: fn(&Outcome) -> f64| capped.iter().map(move |(_, own)| value(own));
+    let mean = |name: &'static str| {
+        let mean = move |own: &Outcome| own.both(name) as f64 / f64::from(own.processes);
+        capped.iter().map(move |(_, own)| mean(own))
+    };
     let queues = Bars::new(
         "Queues of a process, mean",
         "",
@@ -62,28 +66,24 @@ pub(super) fn draw(ranks: u32, apps: &[Drawn], k: u32) -> (String, Figure) {
         names(),
     )
     .stacked()
-    .with(
-        "point-to-point",
-        most(|own| own.both("partner_queues") as f64).map(mean),
-    )
-    .with(
-        "collective",
-        most(|own| own.both("collective_queues") as f64).map(mean),
-    );
-    let largest = apps
-        .iter()
-        .flat_map(|it| it.by_cap.last())
-        .map(|(k, _)| *k)
-        .max()
-        .unwrap_or(0);
-    let both = |queues: u32| apps.iter().map(move |_| f64::from(2 * queues));
+    .with("point-to-point", mean("partner_queues"))
+    .with("collective", mean("collective_queues"));
+    let largest = capped.iter().map(|(k, _)| *k).max().unwrap_or(0);
+    let both = |queues: u32| capped.iter().map(move |_| f64::from(2 * queues));
+    let means = mean("partner_queues")
+        .zip(mean("collective_queues"))
+        .map(|(partners, collective)| partners + collective);
     let against = Bars::new(
-        "The process with the most",
+        "Dedicated queues of a process",
         "",
         Axis::linear("queues"),
         names(),
     )
-    .with("dedicated", most(|own| own.most_queues as f64))
+    .with("mean", means)
+    .with(
+        "the process with the most",
+        of(|own| own.most_queues as f64),
+    )
     .with("the cap", both(dedicated_queue_cap(largest + k, ranks)))
     .with("a queue for each rank", both(ranks));
     (

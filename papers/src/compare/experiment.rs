@@ -1,6 +1,7 @@
 //! The experiments by name, with their inputs and results.
 
-use super::measure::untimed;
+use super::cards::{CARDS, CASSINI, CardRoom};
+use super::measure::{disturbed, untimed};
 use super::{
     Candidate, Case, CompareError, Sheet, applications, complexity, dedicated, measure, memory,
     senders, traffic,
@@ -52,9 +53,8 @@ pub struct Plan {
     pub depths: Vec<u32>,
     /// Divisors of the cap on dedicated queues in the experiment `queues`.
     pub k: Vec<u32>,
-    /// Each card has room for `options.list_entries` receives and messages; otherwise for all of a
-    /// case.
-    pub bounded: bool,
+    /// The room of the engines that stand for a card.
+    pub room: CardRoom,
     /// Timed rounds; 0 counts steps only, with a reproducible report.
     pub rounds: usize,
     pub seed: u64,
@@ -74,7 +74,7 @@ impl Plan {
             pending: vec![1, 5, 10],
             depths: (0..=16).step_by(2).map(|power| 1 << power).collect(),
             k: vec![1, 2, 4, 8],
-            bounded: false,
+            room: CardRoom::All,
             rounds: 3,
             seed: 1,
         }
@@ -88,37 +88,60 @@ impl Plan {
         }
     }
 
-    /// The room of the cards among the engines, if there are any.
-    pub(super) fn cards(&self) -> Option<String> {
-        const CARDS: [&str; 4] = ["optimistic", "hw-list", "portals", "alpu"];
+    /// The room of the cards among the engines, if there are any, and how the emulated NIC gets its
+    /// messages.
+    pub(super) fn cards(&self) -> Vec<String> {
         let names = self.engines.iter().map(|entry| entry.name);
         let cards: Vec<_> = names.filter(|name| CARDS.contains(name)).collect();
-        let names = cards.join(", ");
-        let room = match self.bounded {
-            true => format!(
-                "room for {} in each queue, and a list behind it",
-                counted(self.options.list_entries, "entry")
-            ),
-            false => "room for all entries of a case; --list-entries bounds it".to_owned(),
-        };
-        let bins = match cards.contains(&"optimistic") {
-            true => format!(
+        if cards.is_empty() {
+            return Vec::new();
+        }
+        let bins = match (cards.contains(&"optimistic"), self.options.grow_bins) {
+            (false, _) => String::new(),
+            (true, true) => "; optimistic has twice as many bins as receives".to_owned(),
+            (true, false) => format!(
                 "; optimistic has {} in every case",
                 counted(self.options.bins.get(), "bin")
             ),
-            false => String::new(),
         };
-        (!cards.is_empty()).then(|| format!("cards ({names}): {room}{bins}"))
+        let room = self.room.words(&cards);
+        let mut notes = vec![format!("cards ({}): {room}{bins}", cards.join(", "))];
+        if self.has_one_by_one() {
+            notes.push(format!(
+                "optimistic matches in blocks of up to {} and also sends and delivers each message; \
+                 {ONE_BY_ONE} has blocks of one message, as the other engines get one in a call",
+                self.options.nic.handlers
+            ));
+        }
+        notes
+    }
+
+    fn has_one_by_one(&self) -> bool {
+        self.rounds > 0 && self.engines.iter().any(|entry| entry.name == "optimistic")
     }
 
     /// New candidates for a case.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
-        self.engines
-            .iter()
-            .map(|entry| Candidate::registered(entry, &self.options, self.bounded))
-            .collect()
+        let of = |entry: &&'static EngineEntry| {
+            let named = |name, options| Candidate::with_room(entry, name, options, self.room);
+            let mut all = vec![named(entry.name, &self.options)];
+            if entry.name == "optimistic" && self.has_one_by_one() {
+                let mut options = self.options.clone();
+                options.nic.handlers = 1;
+                let candidate = Candidate::registered(entry, &options, self.room);
+                all.push(candidate.named(ONE_BY_ONE));
+            }
+            if entry.name == "portals" && self.room == CardRoom::Real {
+                all.push(named(CASSINI, &self.options));
+            }
+            all
+        };
+        self.engines.iter().flat_map(of).collect()
     }
 }
+
+/// The emulated NIC with blocks of one message.
+const ONE_BY_ONE: &str = "optimistic-1";
 
 /// Receives an experiment's progress: the finished part, from 0 to 1, and the next item. An error
 /// ends the experiment, usually [`CompareError::Stopped`].
@@ -177,6 +200,9 @@ pub(super) fn run_cases(
         sheet.rows.push((case, measurements));
     }
     let all: Vec<_> = sheet.rows.iter().flat_map(|(_, all)| all).collect();
-    sheet.notes.extend(untimed(&all, plan.rounds));
+    let notes = untimed(&all, plan.rounds)
+        .into_iter()
+        .chain(disturbed(&all));
+    sheet.notes.extend(notes.collect::<Vec<_>>());
     Ok(sheet)
 }

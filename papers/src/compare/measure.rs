@@ -4,11 +4,12 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::CompareError;
+use super::cards::{self, CARDS, CardRoom};
 use dpamatch::engine::{Counter, Engine};
-use dpamatch::host::Behind;
 use dpamatch::registry::{BuildError, EngineEntry, EngineOptions};
 use dpamatch::stream::{Event, Outcome, StreamMatcher, apply};
 use dpamatch_tools::bench::Summary;
+use dpamatch_tools::counted;
 use dpamatch_tools::workload::Workload;
 
 /// An engine's time in a case before its rounds are cut short.
@@ -36,6 +37,40 @@ pub(super) fn untimed(all: &[&Measurement], rounds: usize) -> Option<String> {
              {rounds} rounds (more than {} ms)",
             all.len(),
             BUDGET.as_millis()
+        )
+    })
+}
+
+/// How far the times of a case lie apart, and whether other work disturbs them.
+pub(super) fn disturbed(all: &[&Measurement]) -> Vec<String> {
+    let mut spreads = Vec::new();
+    for own in all {
+        let summary = Summary::of(&own.ns);
+        spreads.extend(summary.map(|it| (100.0 * (it.max - it.min) / it.median, own)));
+    }
+    spreads.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some(&(most, worst)) = spreads.last() else {
+        return Vec::new();
+    };
+    let middle = spreads[spreads.len() / 2].0;
+    let mut notes = vec![format!(
+        "times: medians; a row's slowest round is {middle:.0} % of the median above its fastest in \
+         the middle, {most:.0} % at worst ({}). Smaller differences say nothing.",
+        worst.engine
+    )];
+    let load = std::fs::read_to_string("/proc/loadavg").ok();
+    let load = load.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    notes.extend(load.and_then(|load| warning(load, processors)));
+    notes
+}
+
+/// This program is one of the load's runnable threads.
+fn warning(load: f64, processors: usize) -> Option<String> {
+    (load > 1.5).then(|| {
+        format!(
+            "warning: the load is {load:.1} on {}: other programs disturb the times",
+            counted(processors, "processor")
         )
     })
 }
@@ -80,18 +115,6 @@ impl Room {
     }
 }
 
-/// The options with the same room on each card, and the same engine behind it.
-fn bound(options: &EngineOptions, communicators: usize) -> EngineOptions {
-    let mut options = options.clone();
-    let entries = options.list_entries as usize;
-    let nic = &mut options.nic;
-    (nic.receives, nic.unexpected) = (entries, entries);
-    nic.unexpected_buffers = nic.unexpected_buffers.min(entries);
-    nic.communicators = nic.communicators.max(communicators);
-    options.behind = Behind::List;
-    options
-}
-
 impl fmt::Debug for Candidate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Candidate").field(&self.name).finish()
@@ -99,14 +122,31 @@ impl fmt::Debug for Candidate {
 }
 
 impl Candidate {
-    /// An engine of the registry. One that stands for a card holds `options.list_entries` receives
-    /// and messages each if `bounded`, with a list behind it; otherwise all of a case.
-    pub fn registered(entry: &'static EngineEntry, options: &EngineOptions, bounded: bool) -> Self {
+    /// An engine of the registry, with this room if it stands for a card.
+    pub fn registered(
+        entry: &'static EngineEntry,
+        options: &EngineOptions,
+        room: CardRoom,
+    ) -> Self {
+        Self::with_room(entry, entry.name, options, room)
+    }
+
+    /// An engine of the registry under its own name, which also decides its real room.
+    pub(super) fn with_room(
+        entry: &'static EngineEntry,
+        name: &'static str,
+        options: &EngineOptions,
+        room: CardRoom,
+    ) -> Self {
         let options = options.clone();
-        let make = move |room: Room| {
-            let options = match bounded {
-                true => bound(&options, room.communicators),
-                false => room.enlarge(&options),
+        let make = move |needed: Room| {
+            let options = match room.of(name).filter(|_| CARDS.contains(&entry.name)) {
+                Some(entries) => cards::bound(&options, entries, needed.communicators),
+                None => needed.enlarge(&options),
+            };
+            let options = match entry.name {
+                "optimistic" => cards::with_bins(&options),
+                _ => options,
             };
             match entry.engine(&options) {
                 Some(engine) => Ok(Made::Engine(engine)),
@@ -114,8 +154,15 @@ impl Candidate {
             }
         };
         Self {
-            name: entry.name.to_owned(),
+            name: name.to_owned(),
             make: Box::new(make),
+        }
+    }
+
+    pub(super) fn named(self, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..self
         }
     }
 
@@ -390,7 +437,7 @@ mod tests {
     #[test]
     fn steps_are_those_of_the_searches() {
         let entry = registry::find("list").expect("a known name");
-        let list = Candidate::registered(entry, &EngineOptions::default(), false);
+        let list = Candidate::registered(entry, &EngineOptions::default(), CardRoom::All);
         let all = measure(&[list], &depth(), None, 2, "depth").expect("a measurement");
         assert_eq!(
             (all[0].matches, all[0].steps(), all[0].steps_per_match()),
@@ -444,7 +491,8 @@ mod tests {
         };
         let pending = options.nic.receives as u32 + 100;
         let workload = Workload { pending, ..depth() };
-        let candidates = [list, entry].map(|entry| Candidate::registered(entry, &options, false));
+        let candidates =
+            [list, entry].map(|entry| Candidate::registered(entry, &options, CardRoom::All));
         let all = measure(&candidates, &workload, None, 1, "depth").expect("a measurement");
         assert_eq!(all[0].steps(), Some(5 * (u64::from(pending) + 1)));
         assert_eq!(all[1].counter("fallback_receives"), Some(0));
@@ -470,6 +518,34 @@ mod tests {
                 "times: 1 of 4 missing (more than 4194304 events), 2 of fewer than 3 rounds (more \
                  than 700 ms)"
             )
+        );
+    }
+
+    #[test]
+    fn the_spread_of_times_is_said() {
+        let of = |engine: &str, ns: &[f64]| Measurement {
+            engine: engine.to_owned(),
+            counters: Vec::new(),
+            filling: Vec::new(),
+            matches: 1,
+            digest: Digest::default(),
+            ns: ns.to_vec(),
+        };
+        let (near, far) = (
+            of("near", &[10.0, 10.0, 11.0]),
+            of("far", &[30.0, 10.0, 20.0]),
+        );
+        let notes = disturbed(&[&far, &near, &near]);
+        assert_eq!(
+            notes[0],
+            "times: medians; a row's slowest round is 10 % of the median above its fastest in the \
+             middle, 100 % at worst (far). Smaller differences say nothing."
+        );
+        assert!(disturbed(&[&of("untimed", &[])]).is_empty());
+        assert_eq!(warning(1.5, 4), None);
+        assert_eq!(
+            warning(2.04, 4).as_deref(),
+            Some("warning: the load is 2.0 on 4 processors: other programs disturb the times")
         );
     }
 
@@ -501,11 +577,10 @@ mod tests {
         let options = EngineOptions {
             threads: false,
             bins: dpamatch::engine::BinCount::new(1).expect("a number"),
-            list_entries: 40,
             ..EngineOptions::default()
         };
-        let steps = |workload: Workload, bounded| {
-            let candidate = Candidate::registered(entry, &options, bounded);
+        let steps = |workload: Workload, room| {
+            let candidate = Candidate::registered(entry, &options, room);
             let all = measure(&[candidate], &workload, None, 0, "a case").expect("a measurement");
             let of = |queue| all[0].steps_of(queue);
             assert_eq!(
@@ -520,11 +595,11 @@ mod tests {
             ..depth()
         };
         // 100 entries of other tags stay before each of the five.
-        assert_eq!(steps(posted, false), [Some(505), Some(0), Some(0)]);
-        assert_eq!(steps(early, false), [Some(0), Some(505), Some(0)]);
+        assert_eq!(steps(posted, CardRoom::All), [Some(505), Some(0), Some(0)]);
+        assert_eq!(steps(early, CardRoom::All), [Some(0), Some(505), Some(0)]);
         // 40 entries are on the card, and 60 behind it.
-        assert_eq!(steps(posted, true)[2], Some(5));
-        assert_eq!(steps(posted, true)[..2], [Some(505), Some(0)]);
-        assert_eq!(steps(early, true)[2], Some(5));
+        assert_eq!(steps(posted, CardRoom::Each(40))[2], Some(5));
+        assert_eq!(steps(posted, CardRoom::Each(40))[..2], [Some(505), Some(0)]);
+        assert_eq!(steps(early, CardRoom::Each(40))[2], Some(5));
     }
 }

@@ -20,6 +20,7 @@
 //! | [`complexity`](Experiment::Complexity) | counted steps against the papers' formulas (O3) |
 
 mod applications;
+mod cards;
 mod case;
 mod complexity;
 mod dedicated;
@@ -32,6 +33,7 @@ mod senders;
 mod traffic;
 mod winners;
 
+pub use cards::CardRoom;
 pub use case::{Case, Sheet};
 pub use error::CompareError;
 pub use experiment::{Experiment, Plan, Progress, Report};

@@ -6,7 +6,7 @@ use dpamatch_vocabulary::choices;
 
 use super::contention::{Torus, contention_s, link_bytes};
 use super::message_list::Message;
-use super::profile::{Place, Profile, Protocol};
+use super::profile::{Distance, Profile, Protocol};
 use super::queue::{bound_s, steps_s, third_s};
 use super::transfer::{max_rate_s, node_aware_s, postal_s};
 
@@ -130,7 +130,7 @@ impl PhaseCost {
                 src, dst, bytes, ..
             } = message;
             let active = senders.get(&layout.node(src)).copied().unwrap_or(1);
-            let network = profile.link(Place::Network, profile.protocol(bytes));
+            let network = profile.link(Distance::Network, profile.protocol(bytes));
             let sender = by_rank.entry(src).or_default();
             sender.sent += 1;
             sender.sent_bytes = sender.sent_bytes.saturating_add(bytes);

@@ -105,14 +105,22 @@ fn tests(settings: &Settings) -> impl Iterator<Item = HighVolumePingPong> {
     settings.sizes.iter().flat_map(of_size)
 }
 
-/// Steps of a side, seconds.
-type Timing = (u64, f64);
-
-fn shorter(old: Option<Timing>, (steps, seconds): Timing) -> Timing {
-    (steps, old.map_or(seconds, |(_, old)| old.min(seconds)))
+#[derive(Clone, Copy)]
+struct Timing {
+    /// Of one side.
+    steps: u64,
+    seconds: f64,
 }
 
-fn measured(engine: &'static str, test: &HighVolumePingPong, (steps, seconds): Timing) -> Measured {
+fn shorter(old: Option<Timing>, new: Timing) -> Timing {
+    Timing {
+        seconds: old.map_or(new.seconds, |old| old.seconds.min(new.seconds)),
+        ..new
+    }
+}
+
+fn measured(engine: &'static str, test: &HighVolumePingPong, timing: Timing) -> Measured {
+    let Timing { steps, seconds } = timing;
     Measured {
         engine,
         order: test.posting.name(),
@@ -141,7 +149,10 @@ fn time_engine(
         shortest = seconds.min(shortest);
         steps = counted_steps(&sides[0].counters());
     }
-    Ok((steps.ok_or(StepsError::Uncounted(entry.name))?, shortest))
+    Ok(Timing {
+        steps: steps.ok_or(StepsError::Uncounted(entry.name))?,
+        seconds: shortest,
+    })
 }
 
 fn time_endpoints(
@@ -163,7 +174,10 @@ fn time_endpoints(
         together += seconds;
         shortest = seconds.min(shortest);
     }
-    Ok((steps, shortest))
+    Ok(Timing {
+        steps,
+        seconds: shortest,
+    })
 }
 
 /// A measured test beside its predictions. Times are in seconds.

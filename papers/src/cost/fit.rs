@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::least_squares::{Estimate, Solution, solve};
 use super::lines::InputError;
 use super::message_list::rows;
-use super::profile::{Link, Place, Profile, Protocol};
+use super::profile::{Distance, Link, Profile, Protocol};
 
 /// Order of the tags in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
@@ -39,8 +39,8 @@ pub enum Order {
     Random,
 }
 
-fn network() -> Place {
-    Place::Network
+fn network() -> Distance {
+    Distance::Network
 }
 
 fn one() -> u32 {
@@ -58,7 +58,7 @@ pub struct Run {
     #[serde(default = "one")]
     pub ppn: u32,
     #[serde(default = "network")]
-    pub place: Place,
+    pub place: Distance,
     /// Protocol of the messages; derived from their length if absent.
     #[serde(default)]
     pub protocol: Option<Protocol>,
@@ -106,7 +106,7 @@ choices! {
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct LinkFit {
-    pub place: Place,
+    pub place: Distance,
     pub protocol: Protocol,
     pub runs: usize,
     /// alpha in seconds; `None` where the runs do not determine it.
@@ -200,7 +200,7 @@ fn is_worth(before: f64, after: f64, runs: usize) -> bool {
 
 #[derive(Clone, PartialEq, Debug)]
 struct Group {
-    key: (Place, Protocol),
+    key: (Distance, Protocol),
     ppn: Vec<u32>,
     limited_from: Option<u32>,
 }
@@ -328,7 +328,7 @@ mod tests {
     use crate::cost::queue::steps_reverse;
     use crate::cost::transfer::node_aware_s;
 
-    fn run(seconds: f64, messages: u64, bytes: u64, ppn: u32, place: Place) -> Run {
+    fn run(seconds: f64, messages: u64, bytes: u64, ppn: u32, place: Distance) -> Run {
         let (protocol, steps, order, link_bytes) = (None, None, None, None);
         Run {
             seconds,
@@ -348,26 +348,26 @@ mod tests {
         let profile = Profile::blue_waters();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut runs = Vec::new();
-        for place in Place::ALL {
+        let mut add = |place, bytes: u64, ppn, messages: u64| {
+            let one = node_aware_s(&profile, place, bytes, ppn);
+            for (order, steps) in [
+                (Order::Best, messages),
+                (Order::Worst, steps_reverse(messages)),
+            ] {
+                let exact = one * messages as f64 + profile.queue.gamma_step_s * steps as f64;
+                let seconds = exact * (1.0 + noise * random.random_range(-1.0..1.0));
+                runs.push(Run {
+                    steps: Some(steps),
+                    order: Some(order),
+                    ..run(seconds, messages, bytes * messages, ppn, place)
+                });
+            }
+        };
+        for place in Distance::ALL {
             for bytes in [8, 64, 512, 1024, 2048, 4096, 8192, 65_536, 1 << 20] {
                 for ppn in [1, 2, 3, 4, 8, 16] {
-                    for messages in [1_u64, 10, 300] {
-                        for order in [Order::Best, Order::Worst] {
-                            let steps = if order == Order::Worst {
-                                steps_reverse(messages)
-                            } else {
-                                messages
-                            };
-                            let one = node_aware_s(&profile, place, bytes, ppn);
-                            let exact =
-                                one * messages as f64 + profile.queue.gamma_step_s * steps as f64;
-                            let seconds = exact * (1.0 + noise * random.random_range(-1.0..1.0));
-                            runs.push(Run {
-                                steps: Some(steps),
-                                order: Some(order),
-                                ..run(seconds, messages, bytes * messages, ppn, place)
-                            });
-                        }
+                    for messages in [1, 10, 300] {
+                        add(place, bytes, ppn, messages);
                     }
                 }
             }
@@ -441,7 +441,7 @@ mod tests {
     #[test]
     fn a_limit_that_hides_another_is_found_before_it() {
         let mut runs = Vec::new();
-        for (place, node_rate) in [(Place::Socket, 3.6e9), (Place::Network, 0.4e9)] {
+        for (place, node_rate) in [(Distance::Socket, 3.6e9), (Distance::Network, 0.4e9)] {
             for (messages, bytes) in [(1_u64, 1000_u64), (1, 10_000), (10, 1000), (1, 100_000)] {
                 for ppn in [1_u32, 2, 4] {
                     let rate = if ppn == 4 { node_rate / 4.0 } else { 1e9 };
@@ -460,7 +460,10 @@ mod tests {
             .iter()
             .map(|link| (link.place, link.limited_from))
             .collect();
-        assert_eq!(found, [(Place::Socket, Some(4)), (Place::Network, Some(4))]);
+        assert_eq!(
+            found,
+            [(Distance::Socket, Some(4)), (Distance::Network, Some(4))]
+        );
         assert!(fit.relative_error < 1e-6, "{}", fit.relative_error);
     }
 
@@ -486,8 +489,8 @@ mod tests {
             .into_iter()
             .flat_map(|b| [1, 2, 4, 8, 16].map(|p| (b, p)))
         {
-            let alone = node_aware_s(&profile, Place::Network, bytes, ppn);
-            let run = run(alone, 1, bytes, ppn, Place::Network);
+            let alone = node_aware_s(&profile, Distance::Network, bytes, ppn);
+            let run = run(alone, 1, bytes, ppn, Distance::Network);
             let loads = Torus::line(4, &profile.layout)
                 .loads(&profile.layout, &line_test(4, ppn, bytes, &profile.layout));
             let load = loads.values().copied().max().expect("a loaded link");

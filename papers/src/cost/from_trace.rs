@@ -8,7 +8,9 @@
 use std::collections::BTreeMap;
 
 use super::message_list::{Message, MessageList, Phase};
-use dpamatch_tools::analyze::{Action, Kind, Program, Run, Translation, UNKNOWN, UNKNOWN_BYTES};
+use dpamatch_tools::analyze::{
+    Action, Program, Run, TransferKind, Translation, UNKNOWN, UNKNOWN_BYTES,
+};
 use dpamatch_tools::collectives::Library;
 use dpamatch_traces::{TraceError, TraceSource};
 
@@ -55,7 +57,7 @@ pub fn of_run(run: &Run) -> TraceMessages {
         let mut places: BTreeMap<u32, usize> = BTreeMap::new();
         for (phase, op) in begun(run, at, program) {
             let transfer = &program.transfers[op as usize];
-            if transfer.kind != Kind::Send {
+            if transfer.kind != TransferKind::Send {
                 continue;
             }
             let number = run.comms.global(at, transfer.comm);

@@ -1,4 +1,4 @@
-//! HighVolumePingPong: n messages at once to a partner, then n messages back.
+//! HighVolumePingPong: n messages at a time to a partner, then n messages back.
 //!
 //! In the published algorithm one side sends first and the other receives first. Here the receiver
 //! always posts before the sender starts, so that every message searches the posted receives.

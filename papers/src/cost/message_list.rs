@@ -41,7 +41,7 @@ pub struct MessageList {
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct ListRow {
     src: u32,
     dst: u32,
     bytes: u64,
@@ -124,8 +124,8 @@ impl MessageList {
     pub fn read_csv(input: impl BufRead) -> Result<Self, InputError> {
         let mut list = Self::default();
         let mut places = std::collections::HashMap::new();
-        rows(input, &["src", "dst", "bytes"], |row: Row| {
-            let Row {
+        rows(input, &["src", "dst", "bytes"], |row: ListRow| {
+            let ListRow {
                 src,
                 dst,
                 bytes,

@@ -40,6 +40,6 @@ pub use least_squares::{Estimate, student_t_quantile};
 pub use lines::InputError;
 pub use message_list::{Message, MessageList, Phase, rows};
 pub use profile::{
-    BUILT_IN, ContentionRate, Layout, Limits, Link, Links, Place, Profile, ProfileError, Protocol,
-    QueueSearch,
+    BUILT_IN, ContentionRate, Distance, Layout, Limits, Link, Links, Profile, ProfileError,
+    Protocol, QueueSearch,
 };

@@ -140,7 +140,7 @@ mod tests {
             .count();
         assert_eq!(inner, 8);
         assert_eq!(*matrix, matrix.transposed());
-        // Along the curve, eight cells in a row are a cube of two.
+        // Along the curve, eight consecutive cells are a cube of two.
         assert_eq!(
             (0..8)
                 .map(|row| levels[0].partition.owner(row))

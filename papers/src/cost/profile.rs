@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Distance between two processes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum Distance {
     Socket,
     /// Same node, other socket.
     Node,
@@ -25,7 +25,7 @@ pub enum Protocol {
     Rendezvous,
 }
 
-impl Place {
+impl Distance {
     /// All places, near to far.
     pub const ALL: [Self; 3] = [Self::Socket, Self::Node, Self::Network];
 
@@ -207,7 +207,7 @@ impl Profile {
                 return wrong(key.to_owned(), value.to_string(), "finite and not negative");
             }
         }
-        for place in Place::ALL {
+        for place in Distance::ALL {
             for protocol in Protocol::ALL {
                 let key = |name| format!("{}.{}.{name}", place.name(), protocol.name());
                 let link = self.link(place, protocol);
@@ -232,11 +232,11 @@ impl Profile {
         Ok(())
     }
 
-    pub fn link(&self, place: Place, protocol: Protocol) -> Link {
+    pub fn link(&self, place: Distance, protocol: Protocol) -> Link {
         let links = match place {
-            Place::Socket => &self.socket,
-            Place::Node => &self.node,
-            Place::Network => &self.network,
+            Distance::Socket => &self.socket,
+            Distance::Node => &self.node,
+            Distance::Network => &self.network,
         };
         match protocol {
             Protocol::Short => links.short,
@@ -245,11 +245,11 @@ impl Profile {
         }
     }
 
-    pub fn set_link(&mut self, place: Place, protocol: Protocol, link: Link) {
+    pub fn set_link(&mut self, place: Distance, protocol: Protocol, link: Link) {
         let links = match place {
-            Place::Socket => &mut self.socket,
-            Place::Node => &mut self.node,
-            Place::Network => &mut self.network,
+            Distance::Socket => &mut self.socket,
+            Distance::Node => &mut self.node,
+            Distance::Network => &mut self.network,
         };
         *match protocol {
             Protocol::Short => &mut links.short,
@@ -282,13 +282,13 @@ impl Layout {
     }
 
     /// Distance between two ranks.
-    pub fn place(&self, from: u32, to: u32) -> Place {
+    pub fn place(&self, from: u32, to: u32) -> Distance {
         if self.node(from) != self.node(to) {
-            Place::Network
+            Distance::Network
         } else if self.socket(from) != self.socket(to) {
-            Place::Node
+            Distance::Node
         } else {
-            Place::Socket
+            Distance::Socket
         }
     }
 }
@@ -328,9 +328,9 @@ mod tests {
             sockets_per_node: 2,
             nodes_per_router: 2,
         };
-        assert_eq!(layout.place(0, 7), Place::Socket);
-        assert_eq!(layout.place(7, 8), Place::Node);
-        assert_eq!(layout.place(15, 16), Place::Network);
+        assert_eq!(layout.place(0, 7), Distance::Socket);
+        assert_eq!(layout.place(7, 8), Distance::Node);
+        assert_eq!(layout.place(15, 16), Distance::Network);
         assert_eq!((layout.socket(31), layout.node(31)), (3, 1));
         // Three processes on two sockets: two and one.
         let odd = Layout {
@@ -339,7 +339,7 @@ mod tests {
         };
         assert_eq!(
             [odd.place(0, 1), odd.place(1, 2), odd.place(2, 3)],
-            [Place::Socket, Place::Node, Place::Network]
+            [Distance::Socket, Distance::Node, Distance::Network]
         );
     }
 

@@ -8,7 +8,7 @@
 //! | s | `bytes` |
 //! | ppn | `senders`: processes of the node that send at the same time |
 
-use super::profile::{Link, Place, Profile};
+use super::profile::{Distance, Link, Profile};
 
 /// Postal: alpha + beta s, in seconds.
 pub fn postal_s(link: Link, bytes: u64) -> f64 {
@@ -30,9 +30,9 @@ pub fn max_rate_s(link: Link, bytes: u64, senders: u32) -> f64 {
 
 /// Node-aware: the max-rate time with the parameters of place and protocol. Within a node there is
 /// no injection, so it is the postal time.
-pub fn node_aware_s(profile: &Profile, place: Place, bytes: u64, senders: u32) -> f64 {
+pub fn node_aware_s(profile: &Profile, place: Distance, bytes: u64, senders: u32) -> f64 {
     let link = profile.link(place, profile.protocol(bytes));
-    if place == Place::Network {
+    if place == Distance::Network {
         max_rate_s(link, bytes, senders)
     } else {
         postal_s(link, bytes)

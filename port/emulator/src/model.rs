@@ -73,11 +73,12 @@ impl Time {
     }
 }
 
-/// A handler is over.
+/// A thread is over. Only handlers have a line: how long a call lasts in the table of threads after
+/// its answer depends on the host.
 pub(crate) fn tell(unit: &Unit) {
     // ordering: a statistic.
     let (activations, frames) = (unit.activations(), unit.frames.load(Ordering::Relaxed));
-    if !is_on() || activations == 0 {
+    if !is_on() || activations == 0 || unit.is_call() {
         return;
     }
     let each = |count: u64| {

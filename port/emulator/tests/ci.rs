@@ -2,7 +2,7 @@
 //! example.
 
 // A file of the repository's, so that the manifest names nothing outside of this folder.
-#[allow(unreachable_pub, reason = "a crate elsewhere")]
+#[allow(dead_code, unreachable_pub, reason = "a crate elsewhere")]
 #[path = "../../../tests/needs/src/lib.rs"]
 mod needs;
 mod support;

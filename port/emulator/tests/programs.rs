@@ -344,65 +344,53 @@ fn each_error_of_a_program_becomes_a_line() {
     );
 }
 
-/// What a script's calls say, without what differs from machine to machine.
-fn plain(said: &str) -> String {
-    let word = |word: &str| {
-        let bare = word.trim_end_matches([',', ';']);
-        // An address of the host has twelve digits, as those of the heap have.
-        let is_far = bare.len() == 14 && bare.starts_with("0x") && !bare.starts_with("0x2");
-        match word.rsplit_once('/') {
-            Some((_, place)) if place.starts_with("device.c:") => place.to_owned(),
-            _ if is_far || bare.starts_with("/proc/") => "...".to_owned(),
-            _ => word.to_owned(),
-        }
-    };
-    let line = |line: &str| {
-        // The test of faults looks at the places of accesses.
-        let place = line.rfind(", at ").filter(|_| line.contains("/device.c:"));
-        let line = &line[..place.unwrap_or(line.len())];
-        line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n"
-    };
-    said.lines().map(line).collect()
+/// Does one list of calls, which compares what each returns and prints.
+fn calls(name: &str, settings: &[(&str, &str)]) {
+    let mut command = Command::new(build("tests", "calls"));
+    let ran = run(command.arg(name).envs(settings.iter().copied()));
+    let said = text(&ran.stdout) + &text(&ran.stderr);
+    assert_eq!(said, "", "{name}");
 }
 
-/// Each script's calls answer as its file says, which holds both.
 #[test]
-fn calls_answer_as_their_scripts_say() {
-    let program = build("tests", "calls");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/calls");
-    let files = std::fs::read_dir(&folder)
-        .expect("a folder")
-        .flatten()
-        .map(|file| file.path());
-    let mut wrong = Vec::new();
-    for file in files.filter(|file| file.extension().is_some_and(|kind| kind == "txt")) {
-        let wanted = std::fs::read_to_string(&file).expect("a script");
-        let script = wanted
-            .split_inclusive('\n')
-            .filter(|line| line.starts_with(['>', '#', '$']));
-        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file.file_name().expect("a name"));
-        std::fs::write(&place, script.collect::<String>()).expect("a file");
-        let mut command = Command::new(&program);
-        let settings = wanted.lines().filter_map(|line| line.strip_prefix("$ "));
-        let settings = settings
-            .flat_map(|line| line.split(' '))
-            .flat_map(|one| one.split_once('='));
-        command
-            .envs(settings)
-            .stdin(std::fs::File::open(&place).expect("a file"));
-        let ran = run(&mut command);
-        // At the end, what was said before the program began.
-        let found = plain(&(text(&ran.stdout) + &text(&ran.stderr)));
-        if found != wanted {
-            std::fs::write(&place, found).expect("a file");
-            wrong.push(place);
-        }
-    }
-    assert!(
-        wrong.is_empty(),
-        "not what {} says: {wrong:?}",
-        folder.display()
-    );
+fn accesses_of_the_heap_are_checked() {
+    calls("access", &[("DPA_HEAP_MIB", "1")]);
+}
+
+#[test]
+fn frames_leave_and_come_back() {
+    calls("frames", &[("DPA_WIRE", "loop")]);
+}
+
+#[test]
+fn pairs_of_queues_have_states_and_move_messages() {
+    calls("pairs", &[("DPA_READ_TURNS", "3")]);
+}
+
+#[test]
+fn programs_processes_and_their_memory_have_ends() {
+    let name = "a_card_of_a_long_name_that_has_more_letters_than_a_place_of_sixty_four";
+    calls("process", &[("DPA_HEAP_MIB", "1"), ("DPA_DEVICE", name)]);
+}
+
+#[test]
+fn queues_wake_their_handlers() {
+    calls("queues", &[]);
+}
+
+#[test]
+fn rules_lead_frames_to_queues() {
+    calls("steering", &[("DPA_WIRE", "loop:rules=2")]);
+}
+
+#[test]
+fn calls_of_several_versions_work() {
+    calls("versions", &[("DPA_WIRE", "loop")]);
+}
+
+#[test]
+fn windows_lead_to_memory_of_the_host() {
+    calls("windows", &[]);
 }
 
 /// The events of a timeline in their order: phase, process, track, name, members.

@@ -69,8 +69,8 @@ fn a_handler_that_sleeps_for_good_is_named() {
     let waits = |count: u32| {
         format!("while {count} completions wait in its queue 0x400, which is not armed")
     };
-    // The wire fills the queue while the handler runs. So it sleeps after its first frames or after
-    // the last, as the host's rule comes. Both are named, each with its own cause.
+    // The wire fills the queue while the handler runs. Whether the handler sleeps after its first
+    // frames or after the last depends on when the host's rule comes. Each has its own line.
     let full = (
         "16 taken\n".to_owned(),
         asleep("takes_frames", 1, &waits(64), "frames"),
@@ -96,13 +96,16 @@ fn a_handler_that_sleeps_for_good_is_named() {
                 asleep("waits_for_setup", 1, &waits(3), "setup")
             )
         );
+        // The handler may run before the call has written all three completions.
         for name in ["takes", "long"] {
-            assert_eq!(
-                hears(name, seed),
-                (
-                    "3 taken\n".to_owned(),
-                    asleep("takes", 1, &waits(2), "takes")
-                )
+            let heard = hears(name, seed);
+            let can_be = (1..=3).map(|taken| {
+                let line = asleep("takes", 1, &waits(5 - taken), "takes");
+                (format!("{taken} taken\n"), line)
+            });
+            assert!(
+                can_be.into_iter().any(|it| it == heard),
+                "{name} {seed}: {heard:?}"
             );
         }
     }

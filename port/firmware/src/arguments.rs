@@ -85,6 +85,7 @@ impl Arguments {
                 domains: self.choice("domains"),
                 order,
                 early_check: self.number("early", 0) != 0,
+                always_book: self.number("book", 0) != 0,
                 always_shared: self.number("shared", 1) != 0,
                 ..Options::default()
             },

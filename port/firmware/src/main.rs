@@ -1,7 +1,7 @@
 //! The card's side of dpamatch as a program for a RISC-V machine without an operating system.
 //!
 //! Hart 0 is the leader. Harts `1..harts` run one slice of each block each. Host and wire are on
-//! the leader's hart, or with `ends=apart` on a hart of their own behind the workers.
+//! the leader's hart, or with `ends=apart` on their own hart behind the workers.
 //!
 //! The command line, words of the form `name=value`:
 //! - `stream=FILE` is played, `out=FILE` gets the outcomes;
@@ -9,7 +9,7 @@
 //! - `batch=N`: after each N operations the card does all its work;
 //! - `warm=N`: observers start to count after N batches;
 //! - `harts`, `handlers`, `ends=leader|apart`;
-//! - `fast`, `removal`, `barrier`, `domains`, `early`, `shared`, `bins`, `receives`,
+//! - `fast`, `removal`, `barrier`, `domains`, `early`, `book`, `shared`, `bins`, `receives`,
 //!   `unexpected`, `queue`, `queues`, `comms`: see `NicConfig`;
 //! - `weaken=PLACE=ORDERING` breaks an ordering, in builds that know faults.
 #![no_std]

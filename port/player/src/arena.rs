@@ -47,7 +47,7 @@ unsafe impl<const LEAST: usize> GlobalAlloc for Arena<LEAST> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // ordering: `hand_over` comes before all other calls.
         let end = self.end.load(Relaxed);
-        // ordering: each call gets a range of its own, and only its caller uses it.
+        // ordering: each call gets its own range, and only its caller uses it.
         let mut next = self.next.load(Relaxed);
         // ordering: as above.
         loop {

@@ -34,8 +34,8 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
             (Ends::Apart, 32, "queue=32 removal=deferred domains=paper"),
         ] {
             jobs.extend(PaperWorkload::ALL.iter().map(|&workload| {
-                let job = Job::workload(workload, (windows + WARM_UP, 128));
-                job.on((harts, handlers), ends, options)
+                let job = Job::workload(workload, windows + WARM_UP, 128);
+                job.on(harts, handlers, ends, options)
             }));
         }
         for seed in 0..streams {
@@ -50,7 +50,7 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
             let few = ["receives=16 unexpected=512", "receives=512 unexpected=16"];
             let few = few[seed as usize % 2];
             for options in ["", few, FULL, &format!("{few} {FULL}")] {
-                jobs.push(stream.clone().on((harts, handlers), ends, options));
+                jobs.push(stream.clone().on(harts, handlers, ends, options));
             }
         }
     }
@@ -180,7 +180,7 @@ const KIT: [&str; 4] = [
 /// Runs workloads and random streams with the matching engine on the emulated DPA.
 pub fn on_emulator(host: &Path, folder: &Path) -> std::io::Result<Verdict> {
     let workloads = PaperWorkload::ALL.iter().copied();
-    let workloads = workloads.map(|workload| Job::workload(workload, (3, 128)));
+    let workloads = workloads.map(|workload| Job::workload(workload, 3, 128));
     let streams = (0..4).map(|seed| Job::stream(PROFILES[seed as usize], seed, 700));
     let jobs: Vec<Job> = workloads.chain(streams).collect();
     let mut verdict = Verdict::default();

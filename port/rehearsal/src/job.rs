@@ -18,7 +18,7 @@ pub const OUT: &str = "outcomes.bin";
 pub const STREAM: &str = "stream.bin";
 
 /// `windows` windows of `window` messages, one event after another.
-fn events(workload: PaperWorkload, (windows, window): (usize, usize)) -> Vec<Event> {
+fn events(workload: PaperWorkload, windows: usize, window: usize) -> Vec<Event> {
     let (comm, source) = (CommId(0), Rank::new(1).unwrap_or_default());
     let tag = |index: usize| workload.tag((index % window) as u16);
     let mut events = Vec::new();
@@ -67,7 +67,7 @@ pub enum Ends {
 
 impl Job {
     /// A workload of `windows` windows; the firmware counts after [`WARM_UP`] of them.
-    pub fn workload(workload: PaperWorkload, (windows, window): (usize, usize)) -> Self {
+    pub fn workload(workload: PaperWorkload, windows: usize, window: usize) -> Self {
         let fast = if workload == PaperWorkload::SlowPath {
             "fast=off "
         } else {
@@ -77,7 +77,7 @@ impl Job {
         Self::of(
             workload.name().to_owned(),
             arguments,
-            &events(workload, (windows, window)),
+            &events(workload, windows, window),
         )
     }
 
@@ -106,7 +106,7 @@ impl Job {
 
     /// The job for the firmware. `options` are further words of the command line, and replace the
     /// job's own.
-    pub fn on(self, (harts, handlers): (usize, usize), ends: Ends, options: &str) -> Self {
+    pub fn on(self, harts: usize, handlers: usize, ends: Ends, options: &str) -> Self {
         let (ends, more) = match ends {
             Ends::Leader => ("leader", 0),
             Ends::Apart => ("apart warm=0", 1),

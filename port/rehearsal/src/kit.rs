@@ -53,7 +53,7 @@ pub fn rates() -> Result<String, Box<dyn std::error::Error>> {
     let head: String = workers.iter().map(|count| format!("{count:>9}")).collect();
     let mut text = format!("{:<10}{head}\n", "workers");
     for &workload in PaperWorkload::ALL {
-        let job = Job::workload(workload, (WINDOWS, 128));
+        let job = Job::workload(workload, WINDOWS, 128);
         let fast = if workload == PaperWorkload::SlowPath {
             "fast=0"
         } else {

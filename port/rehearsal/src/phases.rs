@@ -100,6 +100,6 @@ fn of_step(step: StepKind) -> Mark {
         BoundaryEnds => Mark::Leave(Phase::Boundary as u8),
         // Part of another phase.
         Posted | Unlinked | Recycled | Stored | UnexpectedVisited | TakenLate | ProgressWritten
-        | ClaimRead | Noted => Mark::Ignore,
+        | ClaimRead | Noted | RuleLeftOut => Mark::Ignore,
     }
 }

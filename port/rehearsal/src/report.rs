@@ -27,8 +27,8 @@ pub struct NotCounted(pub(crate) String, pub(crate) String);
 
 fn job(workload: PaperWorkload, harts: usize, handlers: usize, options: &str) -> Job {
     let options = format!("receives=1024 queue=512 bins=512 {options}");
-    let job = Job::workload(workload, (WINDOWS + WARM_UP, WINDOW));
-    job.on((harts, handlers), Ends::Leader, &options)
+    let job = Job::workload(workload, WINDOWS + WARM_UP, WINDOW);
+    job.on(harts, handlers, Ends::Leader, &options)
 }
 
 fn count(image: &Image, job: &Job) -> Result<Counted, NotCounted> {
@@ -74,7 +74,7 @@ pub const STACK_MOST: u64 = 8 << 10;
 
 /// Bytes of stack that hart 0 uses to build the tables of a NIC and a communicator.
 pub fn stack_for_setting_up(image: &Image) -> u64 {
-    let job = Job::workload(PaperWorkload::NoConflict, (1, 128)).on((8, 8), Ends::Leader, "");
+    let job = Job::workload(PaperWorkload::NoConflict, 1, 128).on(8, 8, Ends::Leader, "");
     let setup = Setup {
         marks: marks(),
         ..Setup::default()

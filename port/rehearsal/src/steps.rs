@@ -20,11 +20,11 @@ const HARTS: [usize; 3] = [2, 8, 32];
 /// The predictor's options, with the workloads and streams to run.
 const OPTIONS: [&str; 7] = [
     "fast=literal removal=deferred barrier=bitmap domains=paper",
-    "fast=sequence removal=lazy barrier=bitmap domains=paper",
-    "fast=sequence removal=lazy barrier=lanes domains=paper",
-    "fast=prefix removal=eager barrier=bitmap domains=paper",
+    "fast=sequence removal=lazy barrier=bitmap domains=paper book=1",
+    "fast=sequence removal=lazy barrier=lanes domains=paper book=1",
+    "fast=prefix removal=eager barrier=bitmap domains=paper book=1",
     "fast=off removal=deferred barrier=bitmap early=1 domains=paper",
-    "fast=off removal=lazy barrier=bitmap domains=paper",
+    "fast=off removal=lazy barrier=bitmap domains=paper book=1",
     "fast=sequence removal=lazy barrier=lanes domains=keyed",
 ];
 /// Smaller slopes over the handler's number, in instructions, count as zero.
@@ -35,7 +35,7 @@ const BETWEEN_WORK: [&str; 3] = ["EntriesSeen", "BoundaryEnds", "SliceEnds"];
 
 /// Means over all occurrences of a pair of steps.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Row {
+pub struct StepCosts {
     pub times: u64,
     /// Instructions of handler 0, and the excess of each further handler.
     pub instructions: [f64; 2],
@@ -56,8 +56,8 @@ fn workloads(options: &[&str]) -> Vec<Job> {
         for harts in HARTS {
             let options = format!("receives=512 queue=512 bins=512 {options}");
             let job = |workload| {
-                let job = Job::workload(workload, (4 + WARM_UP, 128));
-                job.on((harts, harts), Ends::Leader, &options)
+                let job = Job::workload(workload, 4 + WARM_UP, 128);
+                job.on(harts, harts, Ends::Leader, &options)
             };
             jobs.extend([PaperWorkload::NoConflict, PaperWorkload::FastPath].map(job));
         }
@@ -67,7 +67,7 @@ fn workloads(options: &[&str]) -> Vec<Job> {
 
 fn streams(options: &str) -> [Job; 4] {
     let profiles = [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Keys];
-    profiles.map(|profile| Job::stream(profile, 1, 2000).on((8, 8), Ends::Leader, options))
+    profiles.map(|profile| Job::stream(profile, 1, 2000).on(8, 8, Ends::Leader, options))
 }
 
 /// Sums of one pair, for a line fitted over the harts.
@@ -91,7 +91,7 @@ impl Sums {
         }
     }
 
-    fn row(&self) -> Row {
+    fn row(&self) -> StepCosts {
         let n = self.all.entered.max(1) as f64;
         let spread = self.xx - self.x * self.x / n;
         let line = |y: u64, xy: f64, least: f64| {
@@ -104,7 +104,7 @@ impl Sums {
             let slope = if slope < least { 0.0 } else { slope };
             [((y - slope * self.x) / n).max(0.0), slope]
         };
-        Row {
+        StepCosts {
             times: self.all.entered,
             instructions: line(self.all.instructions, self.xy[0], LEAST_SLOPE),
             lines: line(self.all.own, self.xy[1], LEAST_SLOPE / 10.0),
@@ -115,7 +115,7 @@ impl Sums {
 }
 
 /// Every pair of consecutive steps on a hart.
-pub fn steps(marked: &Image) -> Result<BTreeMap<Pair, Row>, NotCounted> {
+pub fn steps(marked: &Image) -> Result<BTreeMap<Pair, StepCosts>, NotCounted> {
     let mut sums: BTreeMap<Pair, [Sums; 2]> = BTreeMap::new();
     for job in workloads(&OPTIONS).into_iter().chain(streams(OPTIONS[1])) {
         let setup = Setup {
@@ -166,7 +166,7 @@ const HEAD: &str = "\
 ";
 
 /// Relative error of a written table's instructions against the measured ones, over all of them.
-pub fn drift(steps: &BTreeMap<Pair, Row>, written: &str) -> f64 {
+pub fn drift(steps: &BTreeMap<Pair, StepCosts>, written: &str) -> f64 {
     let mut table = BTreeMap::new();
     for line in written.lines().filter(|line| !line.starts_with('#')) {
         let mut words = line.split_whitespace();
@@ -186,10 +186,10 @@ pub fn drift(steps: &BTreeMap<Pair, Row>, written: &str) -> f64 {
     off / now.max(1.0)
 }
 
-pub fn text(steps: &BTreeMap<Pair, Row>) -> String {
+pub fn text(steps: &BTreeMap<Pair, StepCosts>) -> String {
     let mut text = HEAD.to_owned();
     for ((from, to), row) in steps {
-        let Row {
+        let StepCosts {
             times,
             instructions,
             lines,

@@ -16,13 +16,13 @@ const LIMIT: u64 = 60_000_000;
 
 /// Kind of a run; the seed chooses the schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum RunKind {
     Workload(PaperWorkload),
     /// A random stream with its own seed.
     Stream,
 }
 
-impl Kind {
+impl RunKind {
     pub const ALL: [Self; 4] = [
         Self::Workload(PaperWorkload::NoConflict),
         Self::Workload(PaperWorkload::FastPath),
@@ -51,11 +51,11 @@ impl Kind {
         match self {
             Self::Workload(workload) => {
                 options += " receives=64";
-                Job::workload(workload, (4, 32)).on((8, handlers), ends, &options)
+                Job::workload(workload, 4, 32).on(8, handlers, ends, &options)
             }
             Self::Stream => {
                 let profile = [Profile::Mixed, Profile::Hot, Profile::Wild][seed as usize % 3];
-                Job::stream(profile, seed, 120).on((8, handlers), ends, &options)
+                Job::stream(profile, seed, 120).on(8, handlers, ends, &options)
             }
         }
     }
@@ -89,7 +89,7 @@ fn known_word(word: &str) -> Result<String, String> {
         [_, line, column, _] => is_number(line) && is_number(column),
         _ => false,
     };
-    let is_kind = Kind::ALL.iter().any(|kind| kind.name() == word);
+    let is_kind = RunKind::ALL.iter().any(|kind| kind.name() == word);
     let known = is_place || is_kind || word == "shipped";
     known
         .then(|| word.to_owned())
@@ -121,9 +121,9 @@ impl Choice {
     }
 
     /// The kinds of run: all, if none is chosen.
-    pub fn kinds(&self) -> Vec<Kind> {
-        let any = Kind::ALL.iter().any(|kind| self.has(kind.name()));
-        Kind::ALL
+    pub fn kinds(&self) -> Vec<RunKind> {
+        let any = RunKind::ALL.iter().any(|kind| self.has(kind.name()));
+        RunKind::ALL
             .into_iter()
             .filter(|kind| !any || self.has(kind.name()))
             .collect()
@@ -134,7 +134,7 @@ impl Choice {
 /// `dpa_model::weaken`.
 pub fn runs(
     image: &Image,
-    kind: Kind,
+    kind: RunKind,
     weaken: Option<&str>,
     seeds: Range<u64>,
     enough: usize,

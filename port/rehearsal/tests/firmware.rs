@@ -6,7 +6,7 @@ use dpamatch_port::build::{Build, BuildError};
 use dpamatch_port::job::{Ends, Job};
 use dpamatch_port::phases::{Phase, marks};
 use dpamatch_port::rv64::{Image, Setup};
-use dpamatch_port::weak::{self, Kind};
+use dpamatch_port::weak::{self, RunKind};
 use dpamatch_port::{check, report, steps};
 
 /// The firmware; `None` without the target.
@@ -52,7 +52,7 @@ fn what_finds_no_room_is_matched_in_software() {
         (Profile::Mixed, "receives=8 unexpected=256"),
         (Profile::Hot, "receives=256 unexpected=8"),
     ] {
-        let job = Job::stream(profile, 3, 1000).on((4, 4), Ends::Leader, room);
+        let job = Job::stream(profile, 3, 1000).on(4, 4, Ends::Leader, room);
         let (difference, outcome) = check::interpret(&image, &job, Setup::default());
         assert_eq!(difference, None, "{profile}");
         let count = check::said(&outcome.console, "sent on to software");
@@ -68,8 +68,8 @@ fn a_wrong_outcome_is_noticed() {
     let Some(image) = image(Build::Plain) else {
         return;
     };
-    let job = Job::workload(PaperWorkload::FastPath, (3, 128));
-    let mut job = job.on((2, 4), Ends::Leader, "");
+    let job = Job::workload(PaperWorkload::FastPath, 3, 128);
+    let mut job = job.on(2, 4, Ends::Leader, "");
     let changed = job.expected.len() - 24 + 8;
     job.expected[changed] ^= 1;
     let (difference, _) = check::interpret(&image, &job, Setup::default());
@@ -118,7 +118,7 @@ fn shipped_orderings_hold_in_weak_memory_and_weakened_ones_do_not() {
     let Some(plain) = image(Build::Plain) else {
         return;
     };
-    for kind in Kind::ALL {
+    for kind in RunKind::ALL {
         let tally = weak::runs(&plain, kind, None, 0..6, 1);
         assert_eq!((tally.runs, tally.wrong.len()), (6, 0), "{kind:?}");
         assert!(
@@ -136,9 +136,15 @@ fn shipped_orderings_hold_in_weak_memory_and_weakened_ones_do_not() {
         .find_map(|(number, line)| Some((number, line.find(text)? + text.len() + 1)))
         .expect("workers look for blocks");
     let place = format!("block.rs:{line}:{column}=Relaxed");
-    let tally = weak::runs(&faults, Kind::ALL[0], Some(&place), 0..10, 1);
+    let tally = weak::runs(&faults, RunKind::ALL[0], Some(&place), 0..10, 1);
     assert!(!tally.wrong.is_empty(), "{tally:?}");
-    let tally = weak::runs(&faults, Kind::ALL[0], Some("block.rs:1:1=Relaxed"), 0..2, 1);
+    let tally = weak::runs(
+        &faults,
+        RunKind::ALL[0],
+        Some("block.rs:1:1=Relaxed"),
+        0..2,
+        1,
+    );
     assert_eq!(
         (tally.runs, tally.wrong.len(), tally.came_by),
         (2, 0, 0),
@@ -151,7 +157,7 @@ fn instructions_have_phases() {
     let Some(image) = image(Build::Marks) else {
         return;
     };
-    let job = Job::workload(PaperWorkload::SlowPath, (3, 128)).on((4, 4), Ends::Leader, "");
+    let job = Job::workload(PaperWorkload::SlowPath, 3, 128).on(4, 4, Ends::Leader, "");
     let setup = Setup {
         marks: marks(),
         ..Setup::default()

@@ -79,7 +79,7 @@ fn workloads_and_streams_give_the_oracles_outcomes() {
         [1, 2, 3, 4, 5, 6, 7, 8, 0],
         "the results of later messages first"
     );
-    let job = Job::workload(PaperWorkload::FastPath, (1, 8));
+    let job = Job::workload(PaperWorkload::FastPath, 1, 8);
     for (options, why) in [
         (
             "workers=17",

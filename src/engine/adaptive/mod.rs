@@ -51,7 +51,7 @@ pub struct AdaptiveConfig {
     pub long: u32,
     /// Queues are short up to this average length. Choose it well below `long`.
     pub short: u32,
-    /// Windows in a row with short queues after which a table becomes a list; at least 1.
+    /// Consecutive windows with short queues after which a table becomes a list; at least 1.
     pub calm: u32,
 }
 
@@ -72,7 +72,7 @@ impl Default for AdaptiveConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Shape {
     List,
-    /// Heads by source; sources without a head of their own share the last one.
+    /// Heads by source; sources without their own head share the last one.
     Ranks,
     /// Heads by hash of source and tag.
     Bins,

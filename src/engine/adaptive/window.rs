@@ -11,7 +11,7 @@ pub(super) struct Window {
     compares: u64,
     /// Sum of the lengths of the queues searched.
     length: u64,
-    /// Windows in a row with short queues.
+    /// Consecutive windows with short queues.
     calm: u32,
 }
 

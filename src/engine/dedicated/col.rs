@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(budget.used, 32);
     }
 
-    /// A receive matched at once does not end the profile of a call; enough of them do.
+    /// A receive matched immediately does not end the profile of a call; enough of them do.
     #[test]
     fn short_calls_are_profiled_together() {
         let (mut col, mut budget) = (Collectives::default(), budget(8, 1024));

@@ -2,7 +2,7 @@
 //! runs (Ghazimirsaeed, Grant, Afsahi).
 //!
 //! PRQ and UMQ are two [`Side`](side::Side)s of the same make, each with its own profiles, partners
-//! and cap. On a side, collective elements go to COL: the first call of a parameter set runs on one
+//! and caps. On a side, collective elements go to COL: the first call of a parameter set runs on one
 //! profiling queue and its average search length says how many queues the set gets, chosen by rank;
 //! a set that needs more than its operation has adds a level. Point-to-point elements go to PNP:
 //! one queue until it is theta long, then queues for the ranks that use it most. Either half can be
@@ -46,9 +46,6 @@ pub struct DedicatedConfig {
     pub theta: u32,
     /// Processes of the job, if known beforehand.
     pub processes: Option<u32>,
-    /// Measure the time of searches and of everything else that the design adds, with two clock
-    /// readings each. If false, both times are 0.
-    pub timed: bool,
 }
 
 impl DedicatedConfig {
@@ -58,7 +55,6 @@ impl DedicatedConfig {
         k_partner: Some(8),
         theta: 100,
         processes: None,
-        timed: false,
     };
     /// COL+LL with the paper's numbers.
     pub const COL_LL: Self = Self {
@@ -71,7 +67,7 @@ impl DedicatedConfig {
         ..Self::COL_PNP
     };
 
-    /// k of the cap: the sum of the parts in use; either half may use what the other leaves.
+    /// The sum of the parts in use: with both caps there are at most `k floor(sqrt(n))` queues.
     pub fn k(&self) -> u32 {
         self.k_collective
             .unwrap_or(0)

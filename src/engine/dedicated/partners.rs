@@ -9,7 +9,7 @@ use super::cap::Budget;
 /// Ranks whose elements are counted; ranks beyond the bound can be no partners.
 const COUNTED_RANKS_MAX: u32 = 65_536;
 
-/// A rank with a queue of its own.
+/// A rank with its own queue.
 #[derive(Clone, Copy, Debug)]
 struct Partner {
     queue: u32,
@@ -162,11 +162,6 @@ impl Partners {
         route.extend(self.partners.iter().map(|partner| partner.queue));
     }
 
-    /// Partners so far, each with a dedicated queue.
-    pub(super) fn partner_count(&self) -> usize {
-        self.partners.len()
-    }
-
     /// Extractions so far.
     pub(super) fn level_count(&self) -> usize {
         self.shared.len() - 1
@@ -234,7 +229,7 @@ mod tests {
             (vec![0, 1], vec![0, 2, 3], vec![0, 2, 4])
         );
         assert_eq!(
-            (budget.used, pnp.partner_count(), pnp.level_count()),
+            (budget.used, pnp.partners.len(), pnp.level_count()),
             (2, 2, 2)
         );
     }

@@ -1,7 +1,5 @@
 //! One side, PRQ or UMQ: all its queues and the two algorithms over them.
 
-use std::time::Instant;
-
 use dpamatch_vocabulary::CommId;
 
 use super::super::chain::{Chain, Slab, vec_bound};
@@ -52,8 +50,6 @@ struct Work {
     mixed: u64,
     /// Searches profiled, queues made, ranks visited by extractions.
     overhead_steps: u64,
-    search_ns: u64,
-    overhead_ns: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -64,7 +60,9 @@ pub(super) struct Side<T> {
     profiled: bool,
     col: Collectives,
     pnp: Partners,
-    budget: Budget,
+    /// The queues of COL and of PNP, each with its own cap.
+    collective: Budget,
+    partner: Budget,
     next_sequence: u64,
     /// Elements here by communicator, and by communicator and class.
     in_comm: IdTable,
@@ -72,7 +70,6 @@ pub(super) struct Side<T> {
     /// The queues of the search under way; kept for its memory.
     route: Vec<u32>,
     work: Work,
-    timed: bool,
 }
 
 fn class_id(comm: CommId, class: u32) -> u64 {
@@ -103,26 +100,23 @@ impl<T: Copy> Side<T> {
             profiled: config.k_collective.is_some(),
             col: Collectives::default(),
             pnp: Partners::new(config.k_partner.map(|_| config.theta), BASE),
-            budget: Budget::new(config.k(), config.processes),
+            collective: Budget::new(config.k_collective.unwrap_or(0), config.processes),
+            partner: Budget::new(config.k_partner.unwrap_or(0), config.processes),
             next_sequence: 0,
             in_comm: IdTable::new(),
             in_class: IdTable::new(),
             route: Vec::new(),
             work: Work::default(),
-            timed: config.timed,
         }
     }
 
     pub(super) fn saw_processes(&mut self, processes: u32) {
-        self.budget.saw_processes(processes);
+        self.collective.saw_processes(processes);
+        self.partner.saw_processes(processes);
     }
 
     pub(super) fn get(&self, at: u32) -> &Element<T> {
         self.nodes.get(at)
-    }
-
-    fn start(&self) -> Option<Instant> {
-        self.timed.then(Instant::now)
     }
 
     /// Algorithm 2: the oldest element that fits, by its node. Every queue on the route is
@@ -133,7 +127,6 @@ impl<T: Copy> Side<T> {
         fits: impl Fn(&T) -> bool,
         stats: &mut QueueStats,
     ) -> Option<u32> {
-        let start = self.start();
         let in_order = self.find_route(wanted);
         let mut depth = 0;
         let mut best: Option<(u64, u32)> = None;
@@ -155,21 +148,10 @@ impl<T: Copy> Side<T> {
         }
         stats.hops += self.route.len() as u64;
         stats.searched(depth, best.is_some());
-        if let Some(start) = start {
-            self.work.search_ns += start.elapsed().as_nanos() as u64;
-        }
         if let Some(kind) = wanted.kind {
-            let start = self.start();
             self.work.overhead_steps += u64::from(self.profiled && self.col.searched(kind, depth));
-            self.add_overhead(start);
         }
         best.map(|(_, at)| at)
-    }
-
-    fn add_overhead(&mut self, start: Option<Instant>) {
-        if let Some(start) = start {
-            self.work.overhead_ns += start.elapsed().as_nanos() as u64;
-        }
     }
 
     /// Fills `route` with the queues that may hold a fitting element. Returns whether they are in
@@ -218,17 +200,14 @@ impl<T: Copy> Side<T> {
         stats: &mut QueueStats,
     ) -> u32 {
         if let Some(rank) = source {
-            self.budget
-                .saw_processes(rank.saturating_add(1).min(SEEN_PROCESSES_MAX));
+            self.saw_processes(rank.saturating_add(1).min(SEEN_PROCESSES_MAX));
         }
-        let start = self.start();
         let queue = match source {
             None => ANY_SOURCE,
             Some(rank) if kind.class == Kind::POINT_TO_POINT => self.pnp.place(rank),
             Some(rank) if self.profiled => self.place_collective(kind, rank),
             Some(_) => PROFILING,
         };
-        self.add_overhead(start);
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         let chain = &mut self.queues[queue as usize];
@@ -244,18 +223,18 @@ impl<T: Copy> Side<T> {
         self.in_comm.increment(u64::from(comm.0));
         self.in_class.increment(class_id(comm, kind.class));
         if self.pnp.is_due() {
-            let start = self.start();
-            let (made, examined) = self.pnp.extract(&mut self.budget, self.queues.len() as u32);
+            let (made, examined) = self
+                .pnp
+                .extract(&mut self.partner, self.queues.len() as u32);
             self.work.overhead_steps += examined;
             self.make_queues(made);
-            self.add_overhead(start);
         }
         at
     }
 
     fn place_collective(&mut self, kind: Kind, rank: u32) -> u32 {
         let next = self.queues.len() as u32;
-        let (place, made) = self.col.place(kind, rank, &mut self.budget, next);
+        let (place, made) = self.col.place(kind, rank, &mut self.collective, next);
         self.make_queues(made);
         match place {
             Home::Profiling => PROFILING,
@@ -322,23 +301,19 @@ impl<T: Copy> Side<T> {
     }
 
     pub(super) fn counters(&self, side: &str) -> Vec<Counter> {
-        let partners = self.pnp.partner_count() as u64;
         let Work {
             mixed,
             overhead_steps,
-            search_ns,
-            overhead_ns,
         } = self.work;
         let values = [
-            ("queue_cap", u64::from(self.budget.cap())),
-            ("collective_queues", u64::from(self.budget.used) - partners),
+            ("collective_cap", u64::from(self.collective.cap())),
+            ("collective_queues", u64::from(self.collective.used)),
             ("collective_levels", self.col.level_count() as u64),
-            ("partner_queues", partners),
+            ("partner_cap", u64::from(self.partner.cap())),
+            ("partner_queues", u64::from(self.partner.used)),
             ("partner_levels", self.pnp.level_count() as u64),
             ("mixed_searches", mixed),
             ("overhead_steps", overhead_steps),
-            ("search_ns", search_ns),
-            ("overhead_ns", overhead_ns),
         ];
         values
             .map(|(name, value)| Counter::new(format!("{side}_{name}"), value))

@@ -42,10 +42,10 @@ pub(crate) struct Answer {
 
 /// A way to compare that this processor has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Comparer(Way);
+pub(crate) struct Comparer(Instructions);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
+enum Instructions {
     Scalar,
     Baseline,
     /// Only made if the processor has AVX2.
@@ -58,20 +58,24 @@ impl Comparer {
     pub(crate) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
-            return Self(Way::Avx2);
+            return Self(Instructions::Avx2);
         }
-        Self(Way::Baseline)
+        Self(Instructions::Baseline)
     }
 
     /// One lane after the other.
     pub(crate) fn scalar() -> Self {
-        Self(Way::Scalar)
+        Self(Instructions::Scalar)
     }
 
     /// All that this processor has.
     #[cfg(test)]
     pub(crate) fn all() -> Vec<Self> {
-        let mut all = vec![Self(Way::Scalar), Self(Way::Baseline), Self::detect()];
+        let mut all = vec![
+            Self(Instructions::Scalar),
+            Self(Instructions::Baseline),
+            Self::detect(),
+        ];
         all.dedup();
         all
     }
@@ -88,11 +92,11 @@ impl Comparer {
     ) -> Option<Answer> {
         let keys = keys.get(from..)?;
         let found = match self.0 {
-            Way::Scalar => one_by_one(keys, masks, key),
-            Way::Baseline => at_once(keys, masks, key),
+            Instructions::Scalar => one_by_one(keys, masks, key),
+            Instructions::Baseline => at_once(keys, masks, key),
             #[cfg(target_arch = "x86_64")]
-            Way::Avx2 => {
-                // SAFETY: `Way::Avx2` is private and only made by `detect` after the processor was
+            Instructions::Avx2 => {
+                // SAFETY: `Instructions::Avx2` is private and only made by `detect` after the processor was
                 // asked.
                 unsafe { at_once_avx2(keys, masks, key) }
             }

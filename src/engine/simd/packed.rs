@@ -263,7 +263,7 @@ impl<E: Copy> PackedQueue<E> {
             + self.entries.capacity() * size_of::<E>()
     }
 
-    /// Upper bound on the bytes, if at most `live` entries were live at once. As many may be dead
+    /// Upper bound on the bytes, if at most `live` entries were live at a time. As many may be dead
     /// between them, and as many blocks again may be dead at the front.
     pub(super) const fn bytes_bound(live: u64) -> u64 {
         if live == 0 {

@@ -32,12 +32,14 @@ pub enum Need {
     RiscV,
     /// A C compiler for RISC-V.
     RiscVCompiler,
+    /// Python with pandas and matplotlib.
+    Pandas,
     /// MPI libraries with their test suites and programs.
     Mpi,
 }
 
 impl Need {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::CCompiler,
         Self::PkgConfig,
         Self::Sanitizers,
@@ -47,6 +49,7 @@ impl Need {
         Self::Namespaces,
         Self::RiscV,
         Self::RiscVCompiler,
+        Self::Pandas,
         Self::Mpi,
     ];
 
@@ -62,6 +65,7 @@ impl Need {
             Self::Namespaces => "namespaces",
             Self::RiscV => "riscv64",
             Self::RiscVCompiler => "riscv64-gcc",
+            Self::Pandas => "pandas",
             Self::Mpi => "mpi",
         }
     }
@@ -77,6 +81,7 @@ impl Need {
             Self::Namespaces => "allow `unshare -rn`, and install iproute2",
             Self::RiscV => "run `rustup target add riscv64imac-unknown-none-elf`",
             Self::RiscVCompiler => "install Debian's package gcc-riscv64-unknown-elf",
+            Self::Pandas => "run `pip install pandas matplotlib`",
             Self::Mpi => "run mpi/provider/mpi/install.sh",
         }
     }
@@ -126,6 +131,35 @@ impl Need {
     }
 }
 
+/// FNV-1a of a text, in hexadecimal: the same on every machine.
+pub fn digest(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+/// One line for each section of a text: heading, number of lines, and [`digest`] of them.
+///
+/// A heading is a line that begins with `# `. Lines before the first heading are a section without
+/// one.
+pub fn digests(text: &str) -> String {
+    let mut sections = vec![("", Vec::new())];
+    for line in text.lines() {
+        match (line.strip_prefix("# "), sections.last_mut()) {
+            (Some(heading), _) => sections.push((heading, Vec::new())),
+            (None, Some((_, lines))) => lines.push(line),
+            (None, None) => {}
+        }
+    }
+    let described = |(heading, lines): (&str, Vec<&str>)| {
+        let count = lines.len();
+        format!("{heading} | {count} | {}\n", digest(&lines.join("\n")))
+    };
+    let used = sections.into_iter().filter(|(_, lines)| !lines.is_empty());
+    used.map(described).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,7 +191,7 @@ mod tests {
             Err(
                 "DPAMATCH_WITHOUT: no need is called `qemu`; known: cc, pkg-config, sanitizers, cmake, \
                  meson, gdb, namespaces, \
-                 riscv64, riscv64-gcc, mpi"
+                 riscv64, riscv64-gcc, pandas, mpi"
                     .to_owned()
             )
         );

@@ -25,7 +25,7 @@ use dpamatch_vocabulary::{
 };
 
 pub use dpa_model_explore::{Barrier, Domains, FastPath, Removal};
-pub use dpamatch_story::{Page, Story, Told, tell};
+pub use dpamatch_story::{Page, Story, TimedStep, tell};
 pub use explore::{Report, Violation, every, explore, fault, replay, shorten, stop_by};
 pub use run::{Run, Stuck};
 pub use schedule::{BadTurns, Turns};

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use dpamatch_story::{Path, Step, Told};
+use dpamatch_story::{Path, Step, TimedStep};
 
 use crate::Ending;
 
 /// The handlers' paths block by block, one word per handler.
-pub(crate) fn paths(told: &[Told]) -> String {
+pub(crate) fn paths(told: &[TimedStep]) -> String {
     let mut blocks: Vec<BTreeMap<usize, &str>> = Vec::new();
-    for Told { step, .. } in told {
+    for TimedStep { step, .. } in told {
         let (handler, word) = match *step {
             Step::BlockCut { .. } => {
                 blocks.push(BTreeMap::new());
@@ -128,7 +128,7 @@ mod tests {
             Step::Unmatched { handler: 1 },
             Step::Unmatched { handler: 2 },
         ];
-        let told = steps.map(|step| Told {
+        let told = steps.map(|step| TimedStep {
             actor: 0,
             step,
             at: None,

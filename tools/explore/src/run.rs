@@ -14,7 +14,7 @@ use dpamatch_vocabulary::{
 use shuttle::{Config, MaxSteps, Runner};
 
 use crate::schedule::{Chooser, Chosen, Policy, Turns};
-use crate::told::{self, Told};
+use crate::told::{self, Recording};
 use crate::{Ending, Setup};
 
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct Run {
     pub turns: Turns,
     pub result: Result<Ending, Stuck>,
     /// The handlers' steps, in order.
-    pub told: Vec<dpamatch_story::Told>,
+    pub told: Vec<dpamatch_story::TimedStep>,
     pub bins: model::BinUse,
     /// The caller's name of each request.
     names: BTreeMap<u64, u64>,
@@ -64,7 +64,7 @@ pub(crate) fn drive<P: Policy + 'static>(
     mut each: impl FnMut(&P, Run) -> bool + Send + 'static,
 ) {
     let after = move |policy: &P, turns| match told::end() {
-        Some(Told {
+        Some(Recording {
             outcome,
             told,
             names,
@@ -212,6 +212,8 @@ fn once(setup: &Setup) -> (Ending, model::BinUse) {
             early_check: setup.early_check,
             removal: setup.removal,
             domains: setup.domains,
+            // Pictures of the paper's rule show its bookings.
+            always_book: setup.domains == model::Domains::Paper,
             barrier: setup.barrier,
             always_shared: true,
             ..model::Options::default()
@@ -284,17 +286,16 @@ impl Stage {
         let stop = Arc::new(shuttle::sync::atomic::AtomicBool::new(false));
         let serve = |mut worker: model::Worker| {
             let stop = stop.clone();
-            shuttle::thread::spawn(move || {
-                guarded(|| {
-                    // ordering: a flag of a machine whose threads run one at a time.
-                    while !stop.load(Relaxed) {
-                        if !worker.round() {
-                            shuttle::thread::yield_now();
-                        }
+            let rounds = move || {
+                // ordering: a flag of a machine whose threads run one at a time.
+                while !stop.load(Relaxed) {
+                    if !worker.round() {
+                        shuttle::thread::yield_now();
                     }
-                    worker
-                })
-            })
+                }
+                worker
+            };
+            shuttle::thread::spawn(|| guarded(rounds))
         };
         let threads: Vec<_> = workers.into_iter().map(serve).collect();
         for _ in 0..blocks {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use dpa_model_explore::BinUse;
-use dpamatch_story::{Step, Told as ToldStep};
+use dpamatch_story::{Step, TimedStep};
 
 use crate::Ending;
 use crate::run::Stuck;
@@ -14,10 +14,10 @@ use crate::schedule::worker_of;
 pub(crate) type Outcome = Result<(Ending, BinUse), Stuck>;
 
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct Recording {
     pub(crate) outcome: Outcome,
     /// Steps that belong to a story.
-    pub(crate) told: Vec<ToldStep>,
+    pub(crate) told: Vec<TimedStep>,
     /// The caller's name of each request.
     pub(crate) names: BTreeMap<u64, u64>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Told {
 #[derive(Debug, Default)]
 struct Notes {
     outcome: Option<Outcome>,
-    told: Vec<ToldStep>,
+    told: Vec<TimedStep>,
     names: BTreeMap<u64, u64>,
     /// Bit w: worker w has work in the current block.
     busy: u64,
@@ -61,14 +61,14 @@ pub(crate) fn has_failed() -> bool {
     NOTES.with_borrow(|notes| matches!(notes.outcome, Some(Err(_))))
 }
 
-pub(crate) fn end() -> Option<Told> {
+pub(crate) fn end() -> Option<Recording> {
     let Notes {
         outcome,
         told,
         names,
         ..
     } = NOTES.take();
-    outcome.map(|outcome| Told {
+    outcome.map(|outcome| Recording {
         outcome,
         told,
         names,
@@ -99,8 +99,8 @@ fn note(step: Step) {
             Step::CommandBegins | Step::BoundaryBegins { .. } => notes.busy = 0,
             _ => {}
         }
-        if dpamatch_story::is_told(&step) {
-            notes.told.push(ToldStep {
+        if dpamatch_story::is_shown(&step) {
+            notes.told.push(TimedStep {
                 actor,
                 step,
                 at: None,

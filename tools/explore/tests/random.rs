@@ -21,6 +21,7 @@ mod stream;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dpa_model::{Barrier, Domains, FastPath, NicConfig, Operation, Options};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
@@ -90,7 +91,10 @@ fn explore(seed: u64, choice: Choice, count: usize, stream: &Stream, paths: &Arc
         return;
     }
     let (stream, paths) = (stream.clone(), Arc::clone(paths));
+    let executions = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&executions);
     let model = move || {
+        counted.fetch_add(1, Ordering::Relaxed);
         paths.add(&stream.run(Crew::Shared, 0));
         paths.add(&stream.run(Crew::Alone, 0));
     };
@@ -99,7 +103,7 @@ fn explore(seed: u64, choice: Choice, count: usize, stream: &Stream, paths: &Arc
         (_, Choice::Random) => run(RandomScheduler::new_from_seed(seed, count), model),
         (_, Choice::Pct(depth)) => run(PctScheduler::new_from_seed(seed, depth, count), model),
     };
-    let run = || story::told(&format!("random stream {seed}"), run);
+    let run = || story::told(&format!("random stream {seed}"), &executions, run);
     if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
         eprintln!(
             "replay with DPAMATCH_SHUTTLE_SEED={seed} DPAMATCH_SHUTTLE_REPLAY=<the schedule above>"

@@ -23,7 +23,7 @@ mod workload;
 pub use chrome::write_chrome;
 pub use dpa_model_predict::{Domains, HANDLERS_MAX, Removal};
 pub use limits::{Gain, Limit, limits};
-pub use machine::{Accesses, Eu, Issue, Kind, Level, Outcome, Phase, Picos, Span, Time};
+pub use machine::{Accesses, Eu, Issue, Level, LineKind, Outcome, Phase, Picos, Span, Time};
 pub use predict::{Offer, Prediction, band, predict, series};
 pub use profile::{
     Arrival, Barrier, BlockBegin, BlockEnd, Driver, Eus, Host, Instructions, Memory, Nic, Overlap,
@@ -32,6 +32,6 @@ pub use profile::{
 pub use sequence::Sequence;
 pub use simulate::{FastPath, Part, Setup, SimulateError, simulate};
 pub use story::story;
-pub use workload::Pattern;
+pub use workload::{Pattern, Senders};
 
 pub const WINDOW_MAX: usize = 65_536;

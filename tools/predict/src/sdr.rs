@@ -1,6 +1,6 @@
 //! A blind test: rates of another program on the same card, to which nothing here is fitted.
 //!
-//! Khalilov et al., SDR-RDMA, SC 2025, let each thread poll a completion queue of its own, set a
+//! Khalilov et al., SDR-RDMA, SC 2025, let each thread poll its own completion queue, set a
 //! bit in a bitmap and repost. No thread waits for another, so the rate shows how cores are shared.
 //! The columns of the table are damaged in the copy that this project has; this reading fits the
 //! paper's text.

@@ -22,6 +22,8 @@ pub struct Setup {
     pub fast_path: FastPath,
     /// Skip receives booked by a lower handler (O27).
     pub early_check: bool,
+    /// Book every candidate, as detection by the booking word needs (O10, O13).
+    pub always_book: bool,
     /// The sender puts the hashes in the header (O26).
     pub inline_hashes: bool,
     /// When consumed receives leave their chain (O28).
@@ -36,10 +38,9 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The paper's prototype (O30) with `handlers` handlers: the prefix form of the fast path (S8),
-    /// and marks that stay until the block's end. The literal form cannot be the prototype's:
-    /// behind a partial barrier it never starts at 32 handlers, where the prototype's fast path
-    /// gained most.
+    /// The paper's prototype (O30) with `handlers` handlers, as it fits WC-SP of Figure 8 best: the
+    /// prefix form of the fast path (S8), and marks that stay until the block's end. The paper
+    /// says otherwise: see [`published`](Self::published).
     pub fn new(profile: Profile, handlers: usize) -> Self {
         Self {
             profile,
@@ -48,11 +49,22 @@ impl Setup {
             receives: 1024,
             fast_path: FastPath::Prefix,
             early_check: false,
+            always_book: true,
             inline_hashes: true,
             removal: model::Removal::Deferred,
             domains: model::Domains::Paper,
             eager_limit: 64,
             charge_commands: false,
+        }
+    }
+
+    /// The paper's text on the prototype's card: the fast path if *all* handlers booked the receive
+    /// (O16), and removal by whoever gets the bin's lock (O28).
+    pub fn published(profile: Profile, handlers: usize) -> Self {
+        Self {
+            fast_path: FastPath::Literal,
+            removal: model::Removal::Lazy,
+            ..Self::new(profile, handlers)
         }
     }
 
@@ -76,6 +88,7 @@ impl Setup {
             receives,
             fast_path: options.fast_path,
             early_check: options.early_check,
+            always_book: options.always_book,
             removal: options.removal,
             eager_limit: 512,
             charge_commands: true,
@@ -324,6 +337,7 @@ fn config(setup: &Setup, comms: u32) -> model::NicConfig {
         options: model::Options {
             fast_path: setup.fast_path,
             early_check: setup.early_check,
+            always_book: setup.always_book,
             removal: setup.removal,
             domains: setup.domains,
             barrier: setup.profile.nic.barrier.into(),

@@ -3,13 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use dpamatch_story::{Cast, Step, Story, Told, is_told};
+use dpamatch_story::{Cast, Step, Story, TimedStep, is_shown};
 
 use crate::{Sequence, Setup, SimulateError, simulate};
 
 #[derive(Debug, Default)]
 struct Notes {
-    told: Vec<Told>,
+    told: Vec<TimedStep>,
     requests: BTreeMap<u64, u64>,
     blocks: usize,
     /// The block to tell, counted from 0.
@@ -45,7 +45,7 @@ pub(crate) fn name(recv: u64, request: u64) {
 
 /// Keeps the block's steps, and from earlier blocks those that change the tables.
 pub(crate) fn note(step: Step) {
-    if !WANTED.get() || !is_told(&step) {
+    if !WANTED.get() || !is_shown(&step) {
         return;
     }
     let Some((actor, at)) = crate::machine::here() else {
@@ -60,7 +60,7 @@ pub(crate) fn note(step: Step) {
             Some(_) => false,
         };
         if told {
-            notes.told.push(Told {
+            notes.told.push(TimedStep {
                 actor,
                 step,
                 at: Some(at),

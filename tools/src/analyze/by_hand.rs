@@ -1,7 +1,9 @@
 //! Hand-written programs for tests.
 
 use super::order::Network;
-use super::program::{Action, End, Kind, LocalComm, Program, Step, Transfer, UNKNOWN_BYTES};
+use super::program::{
+    Action, End, LocalComm, Program, Step, Transfer, TransferKind, UNKNOWN_BYTES,
+};
 use super::stats::Plan;
 use super::{OrderChoice, Question, Report, Run, legality};
 use dpamatch::engine::{BinCount, Oracle};
@@ -18,7 +20,7 @@ const BLANK: Transfer = Transfer {
     call: 0,
     comm: 0,
     function: 0,
-    kind: Kind::Send,
+    kind: TransferKind::Send,
     end: End::Ignored,
     blocking: false,
     synchronous: false,
@@ -34,7 +36,7 @@ pub(super) fn receive(peer: i32, tag: i32, end: End) -> Transfer {
         peer,
         tag,
         end,
-        kind: Kind::Recv,
+        kind: TransferKind::Recv,
         ..BLANK
     }
 }

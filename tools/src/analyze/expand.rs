@@ -1,6 +1,6 @@
 //! Replaces calls of collective operations by the messages that a library sends for them.
 //!
-//! The messages use a context of their own for each communicator, as in MPI libraries, and the
+//! The messages use their own context for each communicator, as in MPI libraries, and the
 //! operation's number as tag. A call stays as it is, and only makes processes wait for each other,
 //! unless all processes agree on it and the trace says how long its data is.
 
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::communicators::{Communicators, Translation};
 use super::origin::LocalId;
 use super::program::{
-    ANY, Action, CollectiveCall, End, Kind, Program, Side, Step, Sync, Transfer, UNKNOWN,
+    ANY, Action, CollectiveCall, End, Program, Side, Step, Sync, Transfer, TransferKind, UNKNOWN,
     UNKNOWN_BYTES,
 };
 use crate::collectives::{Call, Library, Op, schedule};
@@ -311,7 +311,7 @@ impl<'a> Rebuilt<'a> {
                     sent += 1;
                     let send = transfer(call, context, kind, to, bytes);
                     self.transfers.push(Transfer {
-                        kind: Kind::Send,
+                        kind: TransferKind::Send,
                         ..send
                     });
                     Action::Begin(self.transfers.len() as u32 - 1)
@@ -379,7 +379,7 @@ fn transfer(
         call: call.call,
         comm: context,
         function: call.function,
-        kind: Kind::Recv,
+        kind: TransferKind::Recv,
         end: End::Ignored,
         blocking: false,
         synchronous: false,

@@ -1,7 +1,7 @@
 //! The messages to each rank, in each sender's sending order.
 
 use super::communicators::Communicators;
-use super::program::{Kind, Program, UNKNOWN};
+use super::program::{Program, TransferKind, UNKNOWN};
 
 /// A message to a rank. 32 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +70,7 @@ fn each_send(
 ) {
     for (at, program) in programs.iter().enumerate() {
         for (op, transfer) in program.transfers.iter().enumerate() {
-            if transfer.kind != Kind::Send {
+            if transfer.kind != TransferKind::Send {
                 continue;
             }
             let comm = comms.global(at, transfer.comm);

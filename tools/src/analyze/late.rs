@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use foldhash::fast::RandomState as Fast;
 
 use super::order::{Happening, Order};
-use super::program::{Action, Kind, UNKNOWN};
+use super::program::{Action, TransferKind, UNKNOWN};
 use super::replay::RankView;
 use super::run::Run;
 
@@ -52,10 +52,10 @@ pub(super) fn earliest(view: RankView<'_>) -> Vec<Earliest> {
             Action::Begin(at) => {
                 let transfer = &program.transfers[at as usize];
                 match transfer.kind {
-                    Kind::Send => has_sent = true,
-                    Kind::Recv if transfer.blocking => has_sent = false,
-                    Kind::Recv if !has_sent => all[at as usize] = Earliest::PostedFirst,
-                    Kind::Recv | Kind::Probe | Kind::Null => {}
+                    TransferKind::Send => has_sent = true,
+                    TransferKind::Recv if transfer.blocking => has_sent = false,
+                    TransferKind::Recv if !has_sent => all[at as usize] = Earliest::PostedFirst,
+                    TransferKind::Recv | TransferKind::Probe | TransferKind::Null => {}
                 }
             }
             Action::Finish { .. } | Action::Collective { .. } => has_sent = false,
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn late_receives_are_told_apart() {
         let probe = Transfer {
-            kind: Kind::Probe,
+            kind: TransferKind::Probe,
             blocking: true,
             got_source: 0,
             got_tag: 4,

@@ -8,7 +8,7 @@
 use dpamatch_vocabulary::WildcardClass;
 use rayon::prelude::*;
 
-use super::program::{Action, Kind};
+use super::program::{Action, TransferKind};
 use super::replay::RankView;
 use super::stats::{OccupancyStats, Tables};
 use dpamatch::engine::{BinCount, selector_hash};
@@ -93,7 +93,7 @@ fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
         operations += 1;
         let mut is_point = operations == OPERATIONS_MAX;
         match step.action {
-            Action::Begin(at) if transfers[at as usize].kind == Kind::Recv => {
+            Action::Begin(at) if transfers[at as usize].kind == TransferKind::Recv => {
                 let transfer = &transfers[at as usize];
                 let selector = transfer.selector();
                 let (class, hash) = (selector.class(), selector_hash(view.comm(at), selector));
@@ -112,7 +112,7 @@ fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
             Action::Finish { first, count } => {
                 is_point = true;
                 for &at in &view.program.finished[first as usize..(first + count) as usize] {
-                    if transfers[at as usize].kind != Kind::Recv {
+                    if transfers[at as usize].kind != TransferKind::Recv {
                         continue;
                     }
                     let selector = transfers[at as usize].selector();
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn every_trace_is_followed() {
         let nobody = Transfer {
-            kind: Kind::Null,
+            kind: TransferKind::Null,
             ..receive(NOBODY, 0, End::Ignored)
         };
         let receives = [

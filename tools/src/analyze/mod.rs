@@ -58,8 +58,8 @@ pub use origin::{Connection, How, LocalId, Members, Origin};
 pub use pairs::pairs;
 pub use probes::Probes;
 pub use program::{
-    ANY, Action, CollectiveCall, EmptyPolls, End, Kind, LocalComm, NOBODY, Oddities, Program, Side,
-    Step, Sync, Transfer, UNKNOWN, UNKNOWN_BYTES,
+    ANY, Action, CollectiveCall, EmptyPolls, End, LocalComm, NOBODY, Oddities, Program, Side, Step,
+    Sync, Transfer, TransferKind, UNKNOWN, UNKNOWN_BYTES,
 };
 pub use replay::{Agreement, RankView};
 pub use report::{CommReport, Question, Report, ReportError, Source};

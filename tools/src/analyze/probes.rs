@@ -15,7 +15,7 @@ use foldhash::fast::RandomState as Fast;
 
 use super::communicators::Communicators;
 use super::inbound::Inbound;
-use super::program::{Kind, Program, UNKNOWN};
+use super::program::{Program, TransferKind, UNKNOWN};
 
 /// Maximum receives behind a wildcard probe with an ignored status that are examined.
 const LOOKED_AT: usize = 1024;
@@ -59,7 +59,7 @@ pub(super) fn probes(
     inbound: &[Inbound],
     comms: &Communicators,
 ) -> Probes {
-    let is_probe = |&probe: &u32| program.transfers[probe as usize].kind == Kind::Probe;
+    let is_probe = |&probe: &u32| program.transfers[probe as usize].kind == TransferKind::Probe;
     let all: Vec<u32> = (0..program.transfers.len() as u32)
         .filter(is_probe)
         .collect();

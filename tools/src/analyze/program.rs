@@ -26,7 +26,7 @@ pub const NOBODY: i32 = -2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Kind {
+pub enum TransferKind {
     Send,
     Recv,
     /// A probe that found a message, which it leaves in the queue.
@@ -69,7 +69,7 @@ pub struct Transfer {
     /// The communicator, as an index into [`Program::comms`].
     pub comm: u16,
     pub function: u16,
-    pub kind: Kind,
+    pub kind: TransferKind,
     pub end: End,
     pub blocking: bool,
     /// Whether the send is synchronous: complete when matched.

@@ -77,7 +77,7 @@ pub(super) fn times(run: &Run) -> Vec<CallTime> {
 }
 
 fn ms(ns: u64) -> Cell {
-    Cell::Real(ns as f64 / 1e6)
+    Cell::Fixed(ns as f64 / 1e6)
 }
 
 pub(super) fn table(report: &Report) -> Table {
@@ -91,9 +91,9 @@ pub(super) fn table(report: &Report) -> Table {
             ("place", |it| it.0.place.as_deref().into()),
             ("calls", |it| it.0.calls.into()),
             ("total ms", |it| ms(it.0.ns)),
-            ("% of run", |it| percent(it.0.ns, it.1).into()),
+            ("% of run", |it| Cell::Fixed(percent(it.0.ns, it.1))),
             ("mean us", |it| {
-                (it.0.ns as f64 / 1e3 / it.0.calls as f64).into()
+                Cell::Fixed(it.0.ns as f64 / 1e3 / it.0.calls as f64)
             }),
             ("longest ms", |it| ms(it.0.ns_max)),
             ("worst rank", |it| it.0.worst_rank.into()),

@@ -18,7 +18,7 @@ use foldhash::fast::RandomState as Fast;
 use super::align::{self, Sequences};
 use super::communicators::Communicators;
 use super::inbound::Inbound;
-use super::program::{End, Kind, Program, Transfer, UNKNOWN, UNKNOWN_BYTES};
+use super::program::{End, Program, Transfer, TransferKind, UNKNOWN, UNKNOWN_BYTES};
 
 /// Maximum compares per rank in the search for messages of receives without status.
 const ELIMINATION_STEPS_MAX: usize = 20_000_000;
@@ -148,7 +148,7 @@ pub(super) fn pair(
     let mut known = Vec::new();
     let mut open = Vec::new();
     for (receive, transfer) in program.transfers.iter().enumerate() {
-        if transfer.kind != Kind::Recv || transfer.end == End::Cancelled {
+        if transfer.kind != TransferKind::Recv || transfer.end == End::Cancelled {
             continue;
         }
         let comm = comms.global(at, transfer.comm);
@@ -231,7 +231,7 @@ pub(super) fn pair(
             .peer(program.rank, source)
             .unwrap_or(UNKNOWN);
         if transfer.unsure_null && ranks.binary_search(&sender).is_ok() {
-            transfer.kind = Kind::Null;
+            transfer.kind = TransferKind::Null;
             truth.taken_for_null += 1;
             continue;
         }
@@ -384,7 +384,7 @@ fn drop_open(program: &mut Program, inbound: &[Inbound], open: &[u32], truth: &m
         match transfer.end {
             End::Ignored => {
                 // If it stayed, it would take other receives' messages.
-                transfer.kind = Kind::Null;
+                transfer.kind = TransferKind::Null;
                 let null = transfer.unsure_null;
                 *if null {
                     &mut truth.taken_for_null

@@ -13,6 +13,7 @@ use super::load::{Window, rank};
 use super::machine::Processors;
 use super::nic_receiver::{NicReceiver, Paths};
 use super::outbox::{Outbox, Wire};
+use super::payload;
 use super::point::{Matching, Peer, Point};
 use super::scenario::WINDOW_MAX;
 use super::signal::Signals;
@@ -294,11 +295,12 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
                 ..settings.nic.clone()
             };
             let receiver = NicReceiver::new(
-                (leader, workers),
+                leader,
+                workers,
                 host,
                 &options,
                 window.comms,
-                (slots, point.size),
+                payload::buffers(slots, point.size),
                 &run.processors,
             )?;
             let monitor = receiver.monitor();

@@ -37,7 +37,7 @@ pub use nic_receiver::Paths;
 pub use placement::{Distance, Placement};
 pub use point::{Matching, Peer, Point};
 pub use recorded::{LeftOut, Recorded, RecordedRow};
-pub use report::{Disturbance, PointError, Report, Row, Shown};
+pub use report::{Disturbance, PointError, PointRow, Report, Shown};
 pub use scaling::{Scaled, Scaling, ScalingRow, ShareRow};
 pub use scenario::{Posting, Scenario, UnknownScenario, WINDOW_MAX};
 pub use stats::{CALIBRATION, Summary, calibrated_rate, window_rate};

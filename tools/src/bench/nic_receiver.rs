@@ -5,11 +5,11 @@ use dpa_model::{
 };
 use dpamatch_vocabulary::CommId;
 
+use super::BenchError;
 use super::load::Key;
 use super::machine::Processors;
 use super::signal::Spin;
 use super::window::Receiver;
-use super::{BenchError, payload};
 use dpamatch::host::Software;
 use dpamatch::registry::EngineOptions;
 
@@ -75,13 +75,14 @@ fn other(event: Event, slots: &mut Slots) -> Result<(), BenchError> {
 }
 
 impl NicReceiver {
-    /// A receiver with `comms` communicators, and `slots` buffers of `size` bytes.
+    /// A receiver with `comms` communicators and these buffers.
     pub(super) fn new(
-        (leader, workers): (Leader, Vec<Worker>),
+        leader: Leader,
+        workers: Vec<Worker>,
         mut host: HostPort,
         options: &EngineOptions,
         comms: usize,
-        (slots, size): (usize, usize),
+        buffers: Vec<Vec<u8>>,
         processors: &Processors,
     ) -> Result<Self, BenchError> {
         let bins = options.nic.bins as u32;
@@ -105,8 +106,8 @@ impl NicReceiver {
             monitor,
             software: Software::default(),
             slots: Slots {
-                buffers: payload::buffers(slots, size),
-                slot_of: vec![0; slots],
+                slot_of: vec![0; buffers.len()],
+                buffers,
                 completed: 0,
             },
             posts: 0,

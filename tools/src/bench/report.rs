@@ -10,7 +10,7 @@ use super::stats::{CALIBRATION, Summary, calibrated_rate, window_rate};
 use super::undisturbed::Windows;
 
 #[derive(Clone, PartialEq, Debug)]
-pub struct Row {
+pub struct PointRow {
     /// The point. A calibrated row has the longer of its two windows.
     pub point: Point,
     /// Whether the rate is calibrated from two windows (O40).
@@ -25,7 +25,7 @@ pub struct Row {
     pub disturbed: Vec<bool>,
 }
 
-impl Row {
+impl PointRow {
     fn new(point: &Point) -> Self {
         Self {
             point: point.clone(),
@@ -103,7 +103,7 @@ pub struct PointError {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Report {
     /// In the order of the points; a calibrated row follows the longer of its windows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PointRow>,
     /// Cache-line round trips in nanoseconds, before the first measurement and after each.
     pub hand_over_ns: Vec<f64>,
 }
@@ -144,7 +144,7 @@ impl Report {
         settings: &Settings,
         mut progress: impl FnMut(&Point) -> bool,
     ) -> Result<Self, PointError> {
-        let mut rows: Vec<Row> = points.iter().map(Row::new).collect();
+        let mut rows: Vec<PointRow> = points.iter().map(PointRow::new).collect();
         let processors = Processors::allowed();
         let look = || {
             if settings.look {
@@ -242,7 +242,7 @@ impl Report {
         }
     }
 
-    fn measured_rows(&self) -> impl Iterator<Item = &Row> {
+    fn measured_rows(&self) -> impl Iterator<Item = &PointRow> {
         self.rows.iter().filter(|row| !row.calibrated)
     }
 
@@ -256,7 +256,7 @@ impl Report {
         }
     }
 
-    fn calibrate(rows: Vec<Row>) -> Self {
+    fn calibrate(rows: Vec<PointRow>) -> Self {
         let mut all = Vec::with_capacity(rows.len());
         for row in &rows {
             all.push(row.clone());
@@ -274,12 +274,12 @@ impl Report {
                 };
                 let both = short.placements.iter().zip(&row.placements);
                 let disturbed = short.disturbed.iter().zip(&row.disturbed);
-                all.push(Row {
+                all.push(PointRow {
                     calibrated: true,
                     rates: pairs.map(rate).collect(),
                     placements: both.map(|(a, b)| a.filter(|a| Some(*a) == *b)).collect(),
                     disturbed: disturbed.map(|(a, b)| *a || *b).collect(),
-                    ..Row::new(&row.point)
+                    ..PointRow::new(&row.point)
                 });
             }
         }
@@ -289,14 +289,14 @@ impl Report {
         }
     }
 
-    pub fn find(&self, point: &Point, calibrated: bool) -> Option<&Row> {
+    pub fn find(&self, point: &Point, calibrated: bool) -> Option<&PointRow> {
         self.rows
             .iter()
             .find(|row| row.point == *point && row.calibrated == calibrated)
     }
 
     /// The row of another receiver for the same window; without matching, for NC.
-    pub fn beside(&self, row: &Row, peer: Peer) -> Option<&Row> {
+    pub fn beside(&self, row: &PointRow, peer: Peer) -> Option<&PointRow> {
         let mut point = Point {
             peer,
             ..row.point.clone()
@@ -326,8 +326,8 @@ impl Report {
 }
 
 /// Whether every point has half of `rounds` undisturbed.
-fn enough_rounds(rows: &[Row], rounds: usize) -> bool {
-    let good = |row: &Row| {
+fn enough_rounds(rows: &[PointRow], rounds: usize) -> bool {
+    let good = |row: &PointRow| {
         row.disturbed
             .iter()
             .filter(|disturbed| !**disturbed)
@@ -341,7 +341,7 @@ mod tests {
     use super::super::placement::Distance;
     use super::*;
 
-    fn row(peer: Peer, window: usize, times: &[f64]) -> Row {
+    fn row(peer: Peer, window: usize, times: &[f64]) -> PointRow {
         let point = Point {
             peer,
             scenario: "NC".parse().expect("a scenario"),
@@ -355,7 +355,7 @@ mod tests {
             pinned: true,
             ..Sample::default()
         };
-        Row {
+        PointRow {
             point,
             calibrated: false,
             rates: times
@@ -383,7 +383,7 @@ mod tests {
         let mut slow = row(Peer::NoMatching, 100, &[200.0, 1000.0, 200.0, 1.0]);
         fast.placements = vec![Some(NEAR), Some(SIBLINGS), Some(NEAR), None];
         slow.placements = vec![Some(NEAR), Some(NEAR), Some(NEAR), Some(NEAR)];
-        let alone = Row {
+        let alone = PointRow {
             placements: vec![Some(SIBLINGS)],
             ..row(Peer::List, 100, &[7.0])
         };
@@ -460,7 +460,7 @@ mod tests {
     #[test]
     fn rounds_are_added_while_half_of_them_are_disturbed() {
         let rows = |disturbed: &[bool]| {
-            [Row {
+            [PointRow {
                 disturbed: disturbed.to_vec(),
                 ..row(Peer::Bins, 1, &[])
             }]
@@ -572,7 +572,7 @@ mod tests {
             row(Peer::Bins, 1, &[1.0, 2.0]),
             row(Peer::List, 1, &[1.0, 2.0]),
         ];
-        let pinned = |rows: &[Row]| {
+        let pinned = |rows: &[PointRow]| {
             Report {
                 rows: rows.to_vec(),
                 hand_over_ns: Vec::new(),

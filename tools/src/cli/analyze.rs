@@ -210,7 +210,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         }
         let (run, report) = analyze(args, path)?;
         if interrupt.check().is_ok() {
-            write_files(args, (&run, &report), None, &interrupt)?;
+            write_files(args, &run, &report, None, &interrupt)?;
         }
         drop(run);
         match args.format {
@@ -268,7 +268,7 @@ pub(super) fn single(args: &Args, measured: &[Table]) -> anyhow::Result<Report> 
         prefix: "measured_",
         tables: measured,
     };
-    write_files(args, (&run, &report), Some(more), &Interrupt::catch()?)?;
+    write_files(args, &run, &report, Some(more), &Interrupt::catch()?)?;
     Ok(report)
 }
 
@@ -360,19 +360,21 @@ struct More<'a> {
 /// Writes the files of `--out` and `--pairs`: all of them, or none after an interrupt.
 fn write_files(
     args: &Args,
-    what: (&Run, &Report),
+    run: &Run,
+    report: &Report,
     more: Option<More<'_>>,
     interrupt: &Interrupt,
 ) -> anyhow::Result<()> {
     if args.out.is_none() && args.pairs.is_none() {
         return Ok(());
     }
-    interrupt.shield(|wanted| write_shielded(args, what, more, wanted))
+    interrupt.shield(|wanted| write_shielded(args, run, report, more, wanted))
 }
 
 fn write_shielded(
     args: &Args,
-    (run, report): (&Run, &Report),
+    run: &Run,
+    report: &Report,
     more: Option<More<'_>>,
     wanted: &AtomicBool,
 ) -> anyhow::Result<()> {

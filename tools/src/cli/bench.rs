@@ -46,7 +46,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=WINDOW_MAX as i64))]
     windows: Vec<u32>,
     /// Bytes of a message, or all: 8 bytes to 256 KiB; above the eager limit by rendezvous
-    #[arg(long, value_name = "BYTES,..", value_delimiter = ',', default_value = "8", value_parser = sizes)]
+    #[arg(long = "bytes", value_name = "BYTES,..", value_delimiter = ',', default_value = "8", value_parser = sizes)]
     sizes: Vec<Sizes>,
     /// Repetitions of a window in each round [default: 500, or 20000 for windows of one message]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -67,9 +67,9 @@ pub(super) struct Args {
     /// Percent of MIX's receives that accept any source or any tag
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
     wild: Option<u32>,
-    /// Percent of MIX's messages that share one key
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
-    conflicts: Option<u32>,
+    /// Percent of MIX's messages that share one key; several percentages are several scenarios
+    #[arg(long, value_name = "PERCENT,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(0..=100))]
+    conflicts: Vec<u32>,
     /// Percent of MIX's receives that are posted after all messages have arrived
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
     late: Option<u32>,
@@ -84,7 +84,7 @@ pub(super) struct Args {
     #[arg(long)]
     peers: bool,
     /// Measure the paper's figure 8 and an overview of all kinds of scenarios, in two minutes
-    #[arg(long, conflicts_with_all = ["scenario", "sweep", "scaling", "trace"])]
+    #[arg(long = "all", conflicts_with_all = ["scenario", "sweep", "scaling", "trace"])]
     full: bool,
     /// Send, match and complete by turns on one thread: no wire between two processors [default if
     /// fewer than two processors are free]
@@ -192,8 +192,8 @@ impl Args {
     }
 
     fn scenarios(&self) -> Result<Vec<Scenario>, BadInput> {
-        let shares = [self.wild, self.conflicts, self.late];
-        if shares.iter().any(Option::is_some) && !self.scenario.iter().any(|name| name == MIX) {
+        let has_shares = self.wild.is_some() || self.late.is_some() || !self.conflicts.is_empty();
+        if has_shares && !self.scenario.iter().any(|name| name == MIX) {
             return Err(BadInput(format!(
                 "--wild, --conflicts and --late need --scenario {MIX}"
             )));
@@ -204,18 +204,24 @@ impl Args {
                 scenarios.extend(Scenario::all());
                 continue;
             }
-            let parsed = if name == MIX {
-                let [wild, conflicts, late] = shares.map(Option::unwrap_or_default);
-                format!("{MIX}-{wild}-{conflicts}-{late}").parse()
-            } else {
-                name.parse()
-            };
             let wrong = |error| {
                 let meant = did_you_mean(name, Scenario::NAMES.split(", ").chain([MIX, "all"]));
                 let known = Scenario::NAMES;
                 BadInput(format!("{error}{meant}; known: {known}, {MIX}, all"))
             };
-            scenarios.push(parsed.map_err(wrong)?);
+            if name == MIX {
+                let [wild, late] = [self.wild, self.late].map(Option::unwrap_or_default);
+                let conflicts = match self.conflicts.as_slice() {
+                    [] => &[0],
+                    several => several,
+                };
+                for conflicts in conflicts {
+                    let name = format!("{MIX}-{wild}-{conflicts}-{late}");
+                    scenarios.push(name.parse().map_err(wrong)?);
+                }
+            } else {
+                scenarios.push(name.parse().map_err(wrong)?);
+            }
         }
         Ok(scenarios)
     }
@@ -378,11 +384,11 @@ impl Args {
                     points.add(peer, scenario, window);
                 }
                 for peer in self.baselines() {
-                    if matches!(peer, Peer::NoMatching | Peer::Copy) {
-                        // Without matching every scenario equals NC.
-                        if let Ok(nc) = "NC".parse() {
-                            points.add(peer, &nc, window);
-                        }
+                    // Without matching every scenario equals NC.
+                    if matches!(peer, Peer::NoMatching | Peer::Copy)
+                        && let Ok(nc) = "NC".parse()
+                    {
+                        points.add(peer, &nc, window);
                     }
                     points.add(peer, scenario, window);
                 }
@@ -647,7 +653,8 @@ fn write_folder(
     if figures.is_empty() {
         writeln!(
             stderr(),
-            "dpamatch: no figure for these options; a figure needs --full or --sweep"
+            "dpamatch: no figure for these options; a figure needs --all, or several values of \
+             --sweep, --bytes or --conflicts, or windows of one message"
         )?;
     }
     for (name, figure) in figures {

@@ -49,14 +49,14 @@ struct Numbers {
     /// Messages of a sender in a round
     #[arg(long, value_name = "P", requires = "pattern")]
     pending: Option<u32>,
-    /// Communicators that run the pattern at once
+    /// Communicators that run the pattern at a time
     #[arg(long, value_name = "K", requires = "pattern")]
     communicators: Option<u32>,
     /// Percentage of receives from any source
-    #[arg(long, value_name = "PERCENT", requires = "pattern")]
+    #[arg(long = "wild", value_name = "PERCENT", requires = "pattern")]
     any: Option<u32>,
     /// Percentage of messages that arrive before their round's receives are posted
-    #[arg(long, value_name = "PERCENT", requires = "pattern")]
+    #[arg(long = "late", value_name = "PERCENT", requires = "pattern")]
     early: Option<u32>,
     /// Order of arrival
     #[arg(long, value_name = "ORDER", requires = "pattern",
@@ -110,7 +110,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         } = workload;
         let comment = format!(
             "# dpamatch gen --pattern {pattern} --ranks {ranks} --rounds {rounds} --pending {pending} \
-             --communicators {comms} --any {any} --early {early} --order {order} --bytes {bytes} --seed {seed}"
+             --communicators {comms} --wild {any} --late {early} --order {order} --bytes {bytes} --seed {seed}"
         );
         return write(args.format, &comment, events, &mut *out);
     }

@@ -1,4 +1,4 @@
-//! `dpamatch guard`, also used by `dpamatch run`. A launcher that hangs or is killed leaves
+//! For `dpamatch run` and the example `guard`. A launcher that hangs or is killed leaves
 //! processes behind, and an MPI program's processes spin. The guard adopts and ends them.
 
 use std::io;
@@ -13,7 +13,7 @@ use super::interrupt::Interrupt;
 
 /// Run a command and end its processes if it fails, exceeds its time or is interrupted
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub struct Args {
     /// The command and its arguments
     #[arg(value_name = "COMMAND", required = true, last = true)]
     command: Vec<String>,
@@ -52,7 +52,9 @@ impl Ended {
     }
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+/// # Errors
+/// The command failed, was late, or could not begin.
+pub fn run(args: &Args) -> anyhow::Result<()> {
     end_with_parent();
     let interrupt = Interrupt::catch()?;
     let [program, arguments @ ..] = args.command.as_slice() else {

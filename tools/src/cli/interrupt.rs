@@ -14,7 +14,7 @@ use signal_hook::flag;
 #[error("interrupted")]
 pub struct Interrupted;
 
-/// Ctrl-C and similar signals end the process at once, except within [`shield`](Self::shield).
+/// Ctrl-C and similar signals end the process immediately, except within [`shield`](Self::shield).
 #[derive(Debug)]
 pub struct Interrupt {
     wanted: Arc<AtomicBool>,
@@ -50,7 +50,7 @@ impl Interrupt {
         Ok(())
     }
 
-    /// Ends the process at once no longer.
+    /// Ends the process immediately no longer.
     pub fn hold(&self) {
         // ordering: the flags guard no other memory.
         self.may_end.store(false, Ordering::Relaxed);

@@ -28,7 +28,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "B")]
     bins: Option<BinCount>,
     /// Processes in each communicator, if known; sizes the structures of rank-array and 4d
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long = "ranks", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     comm_size: Option<u32>,
     /// Print the NIC's options and the engine's counters to standard error at the end
     #[arg(long)]

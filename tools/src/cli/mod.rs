@@ -14,7 +14,7 @@ mod explore;
 pub mod failure;
 mod footprint;
 mod generate;
-mod guard;
+pub mod guard;
 pub mod input;
 pub mod interrupt;
 pub mod man;
@@ -78,9 +78,6 @@ commands! {
     Engines: engines::Args,
     Footprint: footprint::Args,
     Gen: generate::Args,
-    // For `cargo xtask mpi`.
-    #[command(hide = true)]
-    Guard: guard::Args,
     Man: man::Args,
     Offload: offload::Args,
     Predict: predict::Args,

@@ -56,7 +56,7 @@ pub(super) struct Args {
     /// Sets a parameter of the card; repeatable
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     overrides: Vec<String>,
-    /// Handlers on the card, each on an execution unit of its own
+    /// Handlers on the card, each on its own execution unit
     #[arg(long, value_name = "N", default_value_t = 32,
           value_parser = clap::value_parser!(u16).range(1..=HANDLERS_MAX as i64))]
     handlers: u16,
@@ -65,7 +65,7 @@ pub(super) struct Args {
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     receives: u64,
     /// Smallest difference that counts, in per cent of the run
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.1, value_parser = percent)]
+    #[arg(long = "threshold", value_name = "PERCENT", default_value_t = 0.1, value_parser = percent)]
     worth: f64,
     /// Read the intact part of broken files
     #[arg(long)]

@@ -210,7 +210,8 @@ fn reason(
     Some(match (closed, lost, unfinished) {
         (_, 0, 1..) => "statistics could not be written: is the disk full?".to_owned(),
         (0, 0, _) if good => {
-            "no process used the emulated NIC: the MPI library must send through libfabric"
+            "no process used the emulated NIC: the MPI library must send through libfabric; \
+             `mpichversion` names ch4:ofi or ch4:ucx, and `pip install mpich` brings ch4:ofi"
                 .to_owned()
         }
         (0, 0, _) => "no process reached MPI_Init: the launcher or the program failed before, or \

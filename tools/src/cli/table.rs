@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::ValueEnum;
-use dpamatch_tools::table::{Table, wrapped};
+use dpamatch_tools::table::{Table, csv, wrapped};
 use terminal_size::terminal_size_of;
 
 use super::document;
@@ -13,7 +13,7 @@ use super::document;
 pub enum Format {
     /// For people
     Table,
-    /// A header line and a line for each row; a comment line names each table
+    /// A header line and a line for each row; with several tables, the first column names the table
     Csv,
     /// One document: see docs/results.md
     Json,
@@ -73,12 +73,8 @@ pub fn write(out: &mut dyn Write, tables: &[Table], format: Format, wide: Wide) 
             }
         }
         Format::Csv => {
-            for table in tables {
-                if tables.len() > 1 {
-                    writeln!(out, "# {}", table.name)?;
-                }
-                write!(out, "{}", table.csv())?;
-            }
+            let tables: Vec<&Table> = tables.iter().collect();
+            write!(out, "{}", csv(&tables))?;
         }
         Format::Json => {
             let tables: Vec<&Table> = tables.iter().collect();

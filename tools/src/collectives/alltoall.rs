@@ -3,7 +3,7 @@
 use super::{Call, Steps};
 use dpamatch_traces::CollectiveKind::Alltoallv;
 
-/// Most requests of MPICH's scattered algorithm at once.
+/// Most requests of MPICH's scattered algorithm at a time.
 const THROTTLE: usize = 32;
 
 pub(super) fn run(name: &str, call: &Call<'_>, steps: &mut Steps) {

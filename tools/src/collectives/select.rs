@@ -24,7 +24,7 @@ enum Measure {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Row {
+struct Rule {
     kind: CollectiveKind,
     processes: Processes,
     measure: Measure,
@@ -33,14 +33,14 @@ struct Row {
 }
 
 /// The rows of a table in order; the first that fits counts.
-fn rows(text: &'static str) -> Vec<Row> {
+fn rows(text: &'static str) -> Vec<Rule> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines
         .map(|line| row(line).unwrap_or_else(|| panic!("a wrong row: {line}")))
         .collect()
 }
 
-fn row(line: &'static str) -> Option<Row> {
+fn row(line: &'static str) -> Option<Rule> {
     let mut words = line.split_whitespace().peekable();
     let name = words.next()?;
     let kind = CollectiveKind::ALL
@@ -64,7 +64,7 @@ fn row(line: &'static str) -> Option<Row> {
             .map_or(Some(u64::MAX), |bytes| bytes.parse().ok())?;
         algorithms.push((name, below));
     }
-    Some(Row {
+    Some(Rule {
         kind,
         processes,
         measure,
@@ -72,21 +72,21 @@ fn row(line: &'static str) -> Option<Row> {
     })
 }
 
-static MPICH: LazyLock<Vec<Row>> = LazyLock::new(|| rows(include_str!("tables/mpich.txt")));
-static MVAPICH: LazyLock<Vec<Row>> = LazyLock::new(|| rows(include_str!("tables/mvapich.txt")));
-static OPEN_MPI: LazyLock<Vec<Row>> = LazyLock::new(|| rows(include_str!("tables/openmpi.txt")));
-static LINEAR: LazyLock<Vec<Row>> = LazyLock::new(|| rows(include_str!("tables/linear.txt")));
+static MPICH: LazyLock<Vec<Rule>> = LazyLock::new(|| rows(include_str!("tables/mpich.txt")));
+static MVAPICH: LazyLock<Vec<Rule>> = LazyLock::new(|| rows(include_str!("tables/mvapich.txt")));
+static OPEN_MPI: LazyLock<Vec<Rule>> = LazyLock::new(|| rows(include_str!("tables/openmpi.txt")));
+static LINEAR: LazyLock<Vec<Rule>> = LazyLock::new(|| rows(include_str!("tables/linear.txt")));
 
 /// The algorithm's name; `None` if the library sends no messages.
 pub(super) fn algorithm(library: Library, call: &Call<'_>) -> Option<&'static str> {
-    let table: &[Row] = match library {
+    let table: &[Rule] = match library {
         Library::Mpich => &MPICH,
         Library::OpenMpi => &OPEN_MPI,
         Library::Mvapich => &MVAPICH,
         Library::Linear => &LINEAR,
         Library::Off => return None,
     };
-    let fits = |row: &&Row| {
+    let fits = |row: &&Rule| {
         row.kind == call.kind
             && match row.processes {
                 Processes::Below(number) => call.size < number,

@@ -27,7 +27,7 @@ struct Cell<'a> {
 impl Cell<'_> {
     /// Width with the labels on both sides.
     fn width(&self) -> f64 {
-        let plot = self.plot.left() + self.plot.size().0 + self.plot.right();
+        let plot = self.plot.left() + self.plot.width();
         // Titles are bold.
         plot.max(text_width(&self.title) * 1.1)
     }
@@ -136,6 +136,7 @@ fn split(panel: &Panel) -> Vec<Cell<'_>> {
             legend: bars
                 .series
                 .iter()
+                .filter(|_| !bars.is_one_bar())
                 .map(|(name, _)| (name.as_str(), None))
                 .collect(),
         }],
@@ -246,7 +247,7 @@ fn sample(drawing: &mut Drawing, area: Area, look: Look, style: Option<Style>) {
             drawing.area(area, look.colour);
             drawing.hatch(area, look.hatch, "white");
         }
-        Some(Style::Points) => {}
+        Some(Style::Points | Style::Open) => {}
         Some(Style::Line) => drawing.line(from, to, look.colour, 1.8),
         Some(Style::Limit | Style::Steps) => {
             drawing.path(
@@ -257,12 +258,12 @@ fn sample(drawing: &mut Drawing, area: Area, look: Look, style: Option<Style>) {
             );
         }
     }
-    if let Some(Style::Line | Style::Points) = style {
+    if let Some(shown @ (Style::Line | Style::Points | Style::Open)) = style {
         drawing.marker(
             look.marker,
             ((from.0 + to.0) / 2.0, y),
             look.colour,
-            look.hollow,
+            look.hollow || shown == Style::Open,
         );
     }
 }

@@ -50,7 +50,7 @@ impl Look {
         match style {
             Style::Limit => self.dashes.0,
             Style::Steps => self.dashes.1,
-            Style::Line | Style::Points => "",
+            Style::Line | Style::Points | Style::Open => "",
         }
     }
 }

@@ -11,6 +11,8 @@
 //! other series keep theirs within a figure. A panel of more than six lines becomes several on
 //! equal axes. The legend stands between title and plot, once if all panels share it.
 //!
+//! A panel that would show one bar says its values in words, one a line.
+//!
 //! The picture omits values that a scale cannot show (not finite; not above 0 on a logarithmic
 //! scale), but the CSV has them. It omits panels without values, and a figure without panels draws
 //! nothing. The picture carries a description in words for screen readers.
@@ -68,6 +70,11 @@ impl Figure {
     pub fn with(mut self, panel: impl Into<Panel>) -> Self {
         self.panels.push(panel.into());
         self
+    }
+
+    /// Whether there is a value to draw.
+    pub fn has_picture(&self) -> bool {
+        self.panels.iter().any(Panel::has_value)
     }
 
     pub fn svg(&self) -> Option<String> {
@@ -144,6 +151,68 @@ mod tests {
         );
     }
 
+    /// One bar, alone or stacked, is a sentence; two bars are a picture.
+    #[test]
+    fn one_bar_is_a_sentence() {
+        let shares =
+            |title: &str| Bars::new(title, "", Axis::linear("% of messages"), ["halo"]).stacked();
+        let one = shares("Messages")
+            .with("eager", [75.0])
+            .with("rendezvous", [25.0]);
+        let words = ["eager: 75 % of messages", "rendezvous: 25 % of messages"];
+        let svg = Figure::new("f").with(one.clone()).svg().expect("a picture");
+        for words in words {
+            assert!(svg.contains(&format!(">{words}</text>")), "{svg}");
+        }
+        // No axis and no sample of a legend.
+        assert!(
+            !svg.contains("polyline") && svg.matches("<rect").count() == 1,
+            "{svg}"
+        );
+        let beside = Bars {
+            stacked: false,
+            ..one
+        };
+        let svg = Figure::new("f").with(beside).svg().expect("a picture");
+        assert!(
+            svg.matches("<rect").count() > 2 && !svg.contains(words[0]),
+            "{svg}"
+        );
+    }
+
+    /// The title beside one row of a heat map is longer than the row is high, and stays below the
+    /// head of the panel.
+    #[test]
+    fn a_long_title_stays_inside_the_picture() {
+        let heat = Heat::new(
+            "Posted receives",
+            "milliseconds in this order",
+            "communicator",
+            "n",
+        )
+        .with_columns(["1"])
+        .with_row("0: world", [3.0]);
+        let svg = Figure::new("f").with(heat).svg().expect("a picture");
+        let place = |words: &str, name: &str| {
+            let line = svg
+                .lines()
+                .find(|line| line.ends_with(&format!(">{words}</text>")));
+            let (_, rest) = line
+                .and_then(|line| line.split_once(&format!(" {name}=\"")))
+                .unwrap_or_else(|| panic!("{words}: {svg}"));
+            let (number, _) = rest.split_once('"').expect("a quote");
+            number.parse::<f64>().expect("a number")
+        };
+        let (row, title) = (place("0: world", "y"), place("communicator", "y"));
+        // 12 letters, of which half stand above the middle.
+        assert!(title - 12.0 * 6.8 / 2.0 >= row - 14.0, "{row} {title}");
+        let left = place("milliseconds in this order", "x");
+        let end = left + 26.0 * 6.8;
+        let (_, rest) = svg.split_once("viewBox=\"0 0 ").expect("a size");
+        let (width, _) = rest.split_once(' ').expect("two sizes");
+        assert!(end <= width.parse().expect("a number"), "{end} {width}");
+    }
+
     /// Parts of a panel share the axis of the whole and the limits.
     #[test]
     fn many_lines_become_several_panels() {
@@ -202,6 +271,7 @@ mod tests {
             ],
         );
         let empty = Figure::new("nothing").with(hidden);
+        assert!(!empty.has_picture());
         assert_eq!(empty.svg(), None);
         let folder = Path::new("a folder that is not there");
         assert!(!empty.write(folder, "name").expect("nothing is written"));

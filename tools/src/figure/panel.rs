@@ -15,6 +15,8 @@ pub enum Style {
     Steps,
     /// Markers alone.
     Points,
+    /// Hollow markers alone, for values that are shown and not counted.
+    Open,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -148,6 +150,11 @@ impl Bars {
             series: Vec::new(),
             stacked: false,
         }
+    }
+
+    /// Whether the panel would show a single bar, alone or stacked.
+    pub(super) fn is_one_bar(&self) -> bool {
+        self.groups.len() == 1 && (self.stacked || self.series.len() == 1)
     }
 
     pub fn stacked(mut self) -> Self {

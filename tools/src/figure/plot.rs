@@ -36,6 +36,8 @@ pub(super) enum Plot<'a> {
         heat: &'a Heat,
         colours: Span,
     },
+    /// What one bar would show.
+    Words(Vec<String>),
 }
 
 impl<'a> Plot<'a> {
@@ -54,6 +56,13 @@ impl<'a> Plot<'a> {
     }
 
     pub(super) fn bars(bars: &'a Bars) -> Self {
+        if bars.is_one_bar() {
+            let shown = |(name, values): &(String, Vec<f64>)| {
+                let value = *values.first().filter(|value| value.is_finite())?;
+                Some(format!("{name}: {} {}", cell(value), bars.y.title))
+            };
+            return Self::Words(bars.series.iter().filter_map(shown).collect());
+        }
         let values = |group: usize| {
             let values = bars
                 .series
@@ -97,11 +106,24 @@ impl<'a> Plot<'a> {
                 column_width(heat) * heat.columns.len() as f64,
                 ROW * heat.rows.len() as f64,
             ),
+            Self::Words(words) => (longest(words), LINE * words.len() as f64),
         }
+    }
+
+    /// Width that the plot needs from its left edge: its own, or that of the title below it.
+    pub(super) fn width(&self) -> f64 {
+        let below = match self {
+            Self::Lines { panel, .. } => &panel.x.title,
+            Self::Bars { bars, .. } => &bars.x_title,
+            Self::Heat { heat, .. } => &heat.x_title,
+            Self::Words(_) => "",
+        };
+        (self.size().0 + self.right()).max(text_width(below))
     }
 
     pub(super) fn left(&self) -> f64 {
         let (labels, title) = match self {
+            Self::Words(_) => return 0.0,
             Self::Lines { panel, y, .. } => (longest_tick(y), &panel.y.title),
             Self::Bars { bars, y } => (longest_tick(y), &bars.y.title),
             Self::Heat { heat, .. } => (
@@ -115,6 +137,7 @@ impl<'a> Plot<'a> {
     pub(super) fn right(&self) -> f64 {
         match self {
             Self::Lines { .. } | Self::Bars { .. } => 12.0,
+            Self::Words(_) => 0.0,
             Self::Heat { heat, colours } => {
                 let labels = longest_tick(colours).max(if missing(heat) {
                     text_width("none")
@@ -128,6 +151,7 @@ impl<'a> Plot<'a> {
 
     pub(super) fn bottom(&self) -> f64 {
         let (title, least) = match self {
+            Self::Words(_) => return 0.0,
             Self::Lines { panel, .. } => (&panel.x.title, 0.0),
             Self::Bars { bars, .. } => (&bars.x_title, 0.0),
             // The colour scale may be taller than the rows.
@@ -174,7 +198,7 @@ impl<'a> Plot<'a> {
                 x_title(drawing, area, &panel.x.title);
                 for series in series {
                     let look = look_of(looks, &series.name);
-                    draw_series(drawing, inner, (x, y), panel, series, look);
+                    draw_series(drawing, inner, x, y, panel, series, look);
                 }
             }
             Self::Bars { bars, y } => {
@@ -194,6 +218,12 @@ impl<'a> Plot<'a> {
                 x_title(drawing, area, &bars.x_title);
             }
             Self::Heat { heat, colours } => draw_heat(drawing, area, heat, colours),
+            Self::Words(words) => {
+                for (i, line) in words.iter().enumerate() {
+                    let baseline = area.top + (i + 1) as f64 * LINE - 5.0;
+                    drawing.text((area.left, baseline), Anchor::Start, line);
+                }
+            }
         }
     }
 }
@@ -225,24 +255,34 @@ fn y_axis(drawing: &mut Drawing, area: Area, inner: Area, span: &Span, title: &s
     );
     if !title.is_empty() {
         let left = area.left - GAP - longest_tick(span) - GAP;
-        drawing.rising((left, area.top + area.height / 2.0), title);
+        y_title(drawing, area, left, title);
     }
+}
+
+/// A title beside the plot, in its middle; one that is longer than the plot is high begins at the
+/// top, so that no part is above the plot.
+fn y_title(drawing: &mut Drawing, area: Area, left: f64, title: &str) {
+    let middle = area.height.max(text_width(title)) / 2.0;
+    drawing.rising((left, area.top + middle), title);
 }
 
 fn x_title(drawing: &mut Drawing, area: Area, title: &str) {
     if !title.is_empty() {
-        let place = (
-            area.left + area.width / 2.0,
-            area.bottom() + 2.0 * LINE - 3.0,
-        );
-        drawing.text(place, Anchor::Middle, title);
+        let below = area.bottom() + 2.0 * LINE - 3.0;
+        if text_width(title) > area.width {
+            drawing.text((area.left, below), Anchor::Start, title);
+        } else {
+            let middle = area.left + area.width / 2.0;
+            drawing.text((middle, below), Anchor::Middle, title);
+        }
     }
 }
 
 fn draw_series(
     drawing: &mut Drawing,
     area: Area,
-    (x, y): (&Span, &Span),
+    x: &Span,
+    y: &Span,
     panel: &Lines,
     series: &Series,
     look: Look,
@@ -252,7 +292,7 @@ fn draw_series(
     let shown: Vec<_> = panel.shown(series).collect();
     let points: Vec<(f64, f64)> = shown.iter().map(|&(x, y, _)| place((x, y))).collect();
     match series.style {
-        Style::Points => {}
+        Style::Points | Style::Open => {}
         Style::Line | Style::Limit => {
             drawing.path(&points, look.colour, STROKE, look.dashes_of(series.style));
         }
@@ -264,7 +304,8 @@ fn draw_series(
             drawing.path(&corners, look.colour, STROKE, look.dashes_of(series.style));
         }
     }
-    if matches!(series.style, Style::Line | Style::Points) {
+    if matches!(series.style, Style::Line | Style::Points | Style::Open) {
+        let hollow = look.hollow || series.style == Style::Open;
         for (&(across, up), &(of, value, (low, high))) in points.iter().zip(&shown) {
             let words = || format!("{}, {}: {}", series.name, cell(of), cell(value));
             drawing.value(words, |drawing| {
@@ -275,7 +316,7 @@ fn draw_series(
                         drawing.line((across - 3.0, end), (across + 3.0, end), look.colour, 1.0);
                     }
                 }
-                drawing.marker(look.marker, (across, up), look.colour, look.hollow);
+                drawing.marker(look.marker, (across, up), look.colour, hollow);
             });
         }
     }
@@ -404,7 +445,7 @@ fn draw_heat(drawing: &mut Drawing, area: Area, heat: &Heat, colours: &Span) {
     if !heat.y_title.is_empty() {
         let names = longest(heat.rows.iter().map(|(name, _)| name));
         let left = area.left - GAP - names - GAP;
-        drawing.rising((left, area.top + area.height / 2.0), &heat.y_title);
+        y_title(drawing, area, left, &heat.y_title);
     }
     colour_bar(drawing, area, colours, missing(heat));
 }

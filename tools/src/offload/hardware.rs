@@ -38,14 +38,27 @@ pub struct Matcher {
     pub host_us: Range,
 }
 
+/// What a card does of the matching, and what it leaves to the host.
+#[derive(Clone, Copy)]
+struct Share {
+    /// Messages that the card matches.
+    on_card: u64,
+    /// Receives for which the card has no room.
+    no_room: u64,
+    /// Entries that move between card and host.
+    moved: u64,
+    host_steps: u64,
+}
+
 /// Prices what a card of this design leaves to the host: commands and completions for its part, and
 /// matching for the rest. The card's own searches are not priced: no vendor publishes their time.
-fn price(
-    demand: &Demand,
-    host: &Host,
-    (on_card, no_room, moved): (u64, u64, u64),
-    host_steps: u64,
-) -> Range {
+fn price(demand: &Demand, host: &Host, share: Share) -> Range {
+    let Share {
+        on_card,
+        no_room,
+        moved,
+        host_steps,
+    } = share;
     let (own, card) = (&host.matching, &host.offloaded);
     let commanded = (demand.posts - no_room) as f64;
     let (by_card, by_host) = (on_card as f64, (demand.messages - on_card) as f64);
@@ -64,9 +77,12 @@ impl Matcher {
     /// The host, the DPA, and the hardware designs, with room for so many receives and entries.
     pub(super) fn all(
         part: Part<'_>,
-        (demand, service, costs): (&Demand, &Service, &Costs),
+        demand: &Demand,
+        service: &Service,
+        costs: &Costs,
         host: &Host,
-        (receives, entries): (u64, u32),
+        receives: u64,
+        entries: u32,
     ) -> Result<Vec<Self>, RunError> {
         let &Demand {
             posts, messages, ..
@@ -99,7 +115,7 @@ impl Matcher {
         };
         let hardware = DESIGNS
             .into_iter()
-            .map(|name| Self::hardware(name, part, none, (demand, host), entries));
+            .map(|name| Self::hardware(name, part, none, demand, host, entries));
         [Ok(none), Ok(dpa)].into_iter().chain(hardware).collect()
     }
 
@@ -107,7 +123,8 @@ impl Matcher {
         name: &'static str,
         part: Part<'_>,
         none: Self,
-        (demand, host): (&Demand, &Host),
+        demand: &Demand,
+        host: &Host,
         entries: u32,
     ) -> Result<Self, RunError> {
         let options = EngineOptions {
@@ -138,8 +155,12 @@ impl Matcher {
             host_us: price(
                 demand,
                 host,
-                (on_card, no_room, count("moved_entries")),
-                host_steps,
+                Share {
+                    on_card,
+                    no_room,
+                    moved: count("moved_entries"),
+                    host_steps,
+                },
             ),
             ..none
         })
@@ -178,6 +199,15 @@ mod tests {
     use super::*;
     use crate::offload::BUILT_IN;
 
+    fn share(on_card: u64, no_room: u64, moved: u64, host_steps: u64) -> Share {
+        Share {
+            on_card,
+            no_room,
+            moved,
+            host_steps,
+        }
+    }
+
     /// All numbers differ: 3 of 10 receives and 4 of 10 messages are the host's.
     #[test]
     fn the_host_pays_for_its_part_and_for_commands() {
@@ -196,10 +226,10 @@ mod tests {
             rendezvous: 5,
             ..Demand::default()
         };
-        let priced = price(&demand, &host, (6, 3, 2), 7);
+        let priced = price(&demand, &host, share(6, 3, 2, 7));
         // 7 x 50 + 3 x 10 + 6 x 20 + (4 + 2) x 100 + 7 x 2 + 80 x 0.4 x 0.5 + 5 x 0.4 x 1000 ns.
         assert!((priced.likely - 3.13).abs() < 1e-9, "{priced:?}");
-        let all = price(&demand, &host, (10, 0, 0), 0);
+        let all = price(&demand, &host, share(10, 0, 0, 0));
         assert!((all.likely - 0.7).abs() < 1e-9, "{all:?}");
     }
 }

@@ -236,10 +236,10 @@ impl Question {
                 by_comm.insert(comm, weighed);
             }
         }
-        let parts = (&all.demand, &all.service, &all.costs);
         let matchers = self.hardware.map_or(Ok(Vec::new()), |entries| {
             let receives = self.card.setup.receives as u64;
-            Matcher::all(whole, parts, &self.host, (receives, entries))
+            let (demand, service, costs) = (&all.demand, &all.service, &all.costs);
+            Matcher::all(whole, demand, service, costs, &self.host, receives, entries)
         });
         let matchers = matchers.map_err(|error| OffloadError::Engine {
             engine: "hw-list",

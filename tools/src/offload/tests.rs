@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::analyze::order::Network;
-use crate::analyze::{Action, End, Kind, LocalComm, Program, Run, Step, Transfer, UNKNOWN_BYTES};
+use crate::analyze::{
+    Action, End, LocalComm, Program, Run, Step, Transfer, TransferKind, UNKNOWN_BYTES,
+};
 use dpamatch::registry::{self, EngineOptions};
 use dpamatch_predict::{Profile, Setup};
 
@@ -18,7 +20,7 @@ const BLANK: Transfer = Transfer {
     call: 0,
     comm: 0,
     function: 0,
-    kind: Kind::Send,
+    kind: TransferKind::Send,
     end: End::Ignored,
     blocking: false,
     synchronous: false,
@@ -59,7 +61,7 @@ fn sends(template: Transfer, count: usize) -> Vec<Transfer> {
 fn receives(template: Transfer, senders: i32, count: usize) -> Vec<Transfer> {
     let receive = |peer| Transfer {
         peer,
-        kind: Kind::Recv,
+        kind: TransferKind::Recv,
         blocking: true,
         ..template
     };
@@ -235,10 +237,10 @@ fn a_probe_is_no_message_on_any_card() {
     let of = |kind| Transfer {
         peer: 1,
         kind,
-        blocking: kind == Kind::Recv,
+        blocking: kind == TransferKind::Recv,
         ..BLANK
     };
-    let (probe, receive) = (of(Kind::Probe), of(Kind::Recv));
+    let (probe, receive) = (of(TransferKind::Probe), of(TransferKind::Recv));
     let mut receiver = vec![probe; 4];
     receiver.extend([receive, probe, receive]);
     let run = Run::new(

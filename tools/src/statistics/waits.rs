@@ -5,6 +5,7 @@
 //! process, so a cycle is a cause only if each process waits for its part of it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::iter::successors;
 
 use serde::{Deserialize, Serialize};
 
@@ -466,7 +467,7 @@ impl<'a> Joined<'a> {
         (answered > 0).then_some(found)
     }
 
-    /// Processes that others wait for in vain.
+    /// Processes that others wait for without success.
     fn absent(&self, edges: &[BTreeMap<usize, &Entry>]) -> Vec<String> {
         let mut found = Vec::new();
         for (at, process) in self.processes.iter().enumerate() {
@@ -510,17 +511,15 @@ impl<'a> Joined<'a> {
             while let Some(at) = queue.pop_front() {
                 for &to in edges[at].keys() {
                     if to == first {
-                        let mut path = vec![at];
-                        while let Some(&at) = before.get(path.last()?) {
-                            path.push(at);
-                        }
+                        let step = |at: &usize| before.get(at).copied();
+                        let mut path: Vec<usize> = successors(Some(at), step).collect();
                         path.reverse();
                         return Some(path);
                     }
-                    if to != first && !before.contains_key(&to) {
-                        before.insert(to, at);
+                    before.entry(to).or_insert_with(|| {
                         queue.push_back(to);
-                    }
+                        at
+                    });
                 }
             }
             None

@@ -17,11 +17,19 @@ choices! {
     /// An application.
     #[derive(Hash)]
     pub enum App, by default Radix {
-        /// Radix sort: each process exchanges histograms and keys with all others, four receives
-        /// at a time, and rank 0 collects several messages of every rank. Nearly all collective.
+        /// Radix sort as the four-dimensional queue's paper has it: each process exchanges
+        /// histograms and keys with all others, four receives at a time, and rank 0 collects
+        /// several messages of every rank. Nearly all collective.
         Radix = "Radix",
-        /// N-body: receives from all other ranks posted at once, and a small allgather.
+        /// N-body of that paper: receives from all other ranks posted at once, and a small
+        /// allgather.
         Nbody = "Nbody",
+        /// Radix sort as the dedicated queues' paper has it: many iallgathers at a time by the
+        /// ring algorithm, where all messages come from one neighbour, and smaller exchanges.
+        RadixCol = "Radix-COL",
+        /// N-body of that paper: several exchanges with all ranks and a ring allgather per step,
+        /// of which the end overlaps with the exchange.
+        NbodyCol = "Nbody-COL",
         /// Adaptive mesh refinement: a few neighbours, and collectives over many ranks.
         MiniAmr = "MiniAMR",
         /// Fire dynamics: rank 0 gathers from all ranks, with several gathers under way.
@@ -32,6 +40,11 @@ choices! {
 /// Rounds of a job. Those of FDS are short, but for rank 0.
 const ROUNDS: u64 = 8;
 const FDS_ROUNDS: u64 = 64;
+/// Steps of [`App::NbodyCol`], which give the published 25,000 posted and 11,000 unexpected
+/// collective elements of a process at 512 ranks.
+const NBODY_STEPS: u64 = 70;
+/// Processes of [`App::NbodyCol`] that are run. All but rank 0 are alike.
+const NBODY_SAMPLE: u32 = 8;
 /// Receives that a process of Radix posts before it waits.
 const RADIX_GROUP: u64 = 4;
 
@@ -47,6 +60,13 @@ struct Lateness {
     /// Share of processes whose early messages arrive out of order, and the order.
     disorder: (f64, Order),
 }
+
+/// Iallgathers that a process of [`App::RadixCol`] has under way.
+const RADIX_CALLS: u64 = 20;
+/// Receives of [`App::NbodyCol`]: of an allgather that is not over when the exchange begins, and of
+/// the exchange at a time.
+const NBODY_OVERLAP: u64 = 30;
+const NBODY_GROUP: u64 = 256;
 
 /// Radix by the logarithm of the number of keys: how late, messages to rank 0, and the share of
 /// them that arrives late.
@@ -136,7 +156,25 @@ struct Exchange {
     group: Option<u64>,
 }
 
+impl App {
+    /// Whether the dedicated queues' paper has this application, in this form.
+    pub fn has_dedicated_queues(self) -> bool {
+        !matches!(self, Self::Radix | Self::Nbody)
+    }
+}
+
 impl Job {
+    /// The processes to run: all, or some that stand for all.
+    pub fn processes(&self) -> Vec<u32> {
+        let most = match self.app {
+            App::NbodyCol => NBODY_SAMPLE,
+            _ => u32::MAX,
+        };
+        (0..self.ranks)
+            .step_by(self.ranks.div_ceil(most) as usize)
+            .collect()
+    }
+
     /// A random number from 0 to 1 for this purpose.
     fn random(&self, what: u64, rank: u32, round: u64) -> f64 {
         let seed = mix(self.seed ^ what << 56 ^ round << 40 ^ u64::from(rank));
@@ -231,6 +269,53 @@ impl Job {
                     vec![allgather, ring]
                 }
             }
+            App::RadixCol => {
+                let (early_order, late_order) = (Order::Shuffled, Order::Shuffled);
+                let ring = Exchange {
+                    coll: Some("iallgather"),
+                    peers: 1,
+                    receives: RADIX_CALLS,
+                    early: part(0.3, RADIX_CALLS),
+                    early_order,
+                    late_order,
+                    group: None,
+                };
+                let few = doublings.min(others);
+                let rest = Exchange {
+                    coll: Some("allreduce"),
+                    peers: few,
+                    receives: few,
+                    early: part(0.3, few),
+                    group: usual.group,
+                    ..ring
+                };
+                vec![ring, rest]
+            }
+            App::NbodyCol => {
+                let (early_order, late_order) = (Order::Shuffled, Order::Shuffled);
+                let overlap = NBODY_OVERLAP.min(others);
+                let ring = |receives, group| Exchange {
+                    coll: Some("allgather"),
+                    peers: 1,
+                    receives,
+                    early: part(0.305, receives),
+                    group,
+                    ..usual
+                };
+                let exchange = Exchange {
+                    receives: 2 * others,
+                    early: part(0.2, 2 * others),
+                    early_order,
+                    late_order,
+                    group: Some(NBODY_GROUP),
+                    ..usual
+                };
+                vec![
+                    ring(others - overlap, Some(1)),
+                    ring(overlap, None),
+                    exchange,
+                ]
+            }
             App::MiniAmr => {
                 let many = ((32 * others) as f64).sqrt().min(others as f64) as u64;
                 let (early_order, late_order) = (Order::Shuffled, Order::Shuffled);
@@ -260,8 +345,8 @@ impl Job {
                 let few = others.min(6);
                 let own = Exchange {
                     peers: few,
-                    receives: 2 * few,
-                    early: few / 3,
+                    receives: few,
+                    early: few / 6,
                     ..usual
                 };
                 if rank > 0 {
@@ -317,10 +402,10 @@ impl Job {
             receives: 0,
             messages: 0,
         };
-        let rounds = if self.app == App::Fds {
-            FDS_ROUNDS
-        } else {
-            ROUNDS
+        let rounds = match self.app {
+            App::Fds => FDS_ROUNDS,
+            App::NbodyCol => NBODY_STEPS,
+            _ => ROUNDS,
         };
         for round in 0..rounds {
             stream.round(round);

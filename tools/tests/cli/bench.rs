@@ -118,7 +118,10 @@ fn an_interrupt_keeps_what_is_measured() {
             "channels --only overhead,never-worse --pairs 100000",
             "1 of 2 parts",
         ),
-        ("predict --handlers 1-190 --stream", " of 760 predictions"),
+        (
+            "predict --handlers 1-190 --windows 0",
+            " of 760 predictions",
+        ),
         ("cost", " of 4 parts"),
         ("explore --example x5 --schedules 100000000", " schedules"),
         (

@@ -1,4 +1,4 @@
-//! The command `compare` as a user meets it. `tables/shown/compare.txt` has its counts; no test
+//! The command `compare` as a user meets it. `shown/compare.rs` has its counts; no test
 //! looks at how fast anything is.
 
 use super::*;

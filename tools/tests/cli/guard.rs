@@ -1,6 +1,7 @@
 //! Nothing that a launcher started is left when it does not end well.
 
 use std::fs;
+use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,19 @@ use tempfile::TempDir;
 use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The example `guard`, which cargo builds with the tests of the whole package.
+fn guard() -> &'static Path {
+    static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
+        let path = Path::new(DPAMATCH).with_file_name("examples").join("guard");
+        assert!(
+            path.exists(),
+            "first run cargo build -p dpamatch_tools --example guard"
+        );
+        path
+    });
+    &PATH
+}
 
 fn soon<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + PATIENCE;
@@ -43,12 +57,12 @@ fn after_its_time_and_after_a_failure() {
     let cases: [Case; 4] = [
         (
             "late",
-            &["guard", "--limit", "1"],
+            &["--limit", "1"],
             &[],
             124,
             "did not end within 1 s",
         ),
-        ("failed", &["guard"], &["fail"], 3, "exit status: 3"),
+        ("failed", &[], &["fail"], 3, "exit status: 3"),
         (
             "run-late",
             &["run", "--provider", "tests/run", "--limit", "1"],
@@ -66,7 +80,8 @@ fn after_its_time_and_after_a_failure() {
     ];
     for (name, options, arguments, code, words) in cases {
         let file = folder.path().join(name);
-        let mut command = Command::new(DPAMATCH);
+        let is_run = name.starts_with("run");
+        let mut command = Command::new(if is_run { DPAMATCH.as_ref() } else { guard() });
         command
             .args(options)
             .args(["--", "tests/run/endless.sh"])
@@ -102,16 +117,9 @@ fn when_it_is_unwanted() {
     for (name, script) in cases {
         let file = folder.path().join(name);
         let mut shell = Command::new("sh");
-        shell.args([
-            "-c",
-            script,
-            "sh",
-            DPAMATCH,
-            "guard",
-            "--",
-            "tests/run/endless.sh",
-        ]);
+        shell.args(["-c", script, "sh"]).arg(guard());
         shell
+            .args(["--", "tests/run/endless.sh"])
             .arg(&file)
             .env("file", &file)
             .stdout(Stdio::null())
@@ -134,9 +142,9 @@ fn what_ends_well_is_left_alone() {
     let folder = TempDir::new().expect("a folder");
     let file = folder.path().join("kept");
     let script = "setsid sleep 1000 & echo $! > $0.new; mv $0.new $0";
-    let mut command = Command::new(DPAMATCH);
+    let mut command = Command::new(guard());
     command
-        .args(["guard", "--limit", "60", "--", "sh", "-c", script])
+        .args(["--limit", "60", "--", "sh", "-c", script])
         .arg(&file);
     let status = command
         .stdout(Stdio::null())

@@ -18,6 +18,7 @@ mod options;
 mod plugin;
 #[path = "../programs/mod.rs"]
 mod programs;
+mod python;
 mod results;
 mod run;
 mod shown;

@@ -1,4 +1,4 @@
-//! The commands `match` and `gen` as a user meets them; `tables/shown/match.txt` has more.
+//! The commands `match` and `gen` as a user meets them; `shown/matching.rs` has more.
 
 use std::io::Read;
 

@@ -1,16 +1,60 @@
-//! Every option of every command changes something that a user can see. `tables/options.txt` has a
+//! Every option of every command changes something that a user can see. `tables/options.toml` has a
 //! row for each option that `--help` lists, so a new option without a row fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tables::{Table, file, in_parallel, run, words};
+use serde::Deserialize;
+
+use super::tables::{file, in_parallel, run, words};
 use super::{Output, Value, commands, help};
+
+/// `tables/options.toml`, which explains its names.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    groups: BTreeMap<String, BTreeSet<String>>,
+    command: Vec<Checked>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Checked {
+    name: String,
+    #[serde(default)]
+    groups: Vec<String>,
+    #[serde(default)]
+    base: Vec<Base>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Base {
+    line: String,
+    #[serde(default = "text_differs")]
+    seen: String,
+    rows: Vec<Change>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Change {
+    Option(String),
+    Seen {
+        option: String,
+        line: Option<String>,
+        seen: Option<String>,
+    },
+}
+
+fn text_differs() -> String {
+    "text".to_owned()
+}
 
 /// What the two runs of a row must differ in: the words of the table.
 #[derive(Clone, PartialEq, Debug)]
 struct Seen(String);
 
-struct Row {
+struct Check {
     option: String,
     base: String,
     /// The arguments with the option.
@@ -87,36 +131,24 @@ impl Seen {
     }
 }
 
-/// The rows below a heading.
-fn rows(lines: &[String]) -> Vec<Row> {
-    let (mut base, mut usual) = (String::new(), Seen("text".to_owned()));
-    let mut rows = Vec::new();
-    for line in lines {
-        let (line, seen) = match line.split_once(" | ") {
-            Some((line, seen)) => (line, Some(Seen(seen.to_owned()))),
-            None => (line.as_str(), None),
+/// The rows of a command.
+fn rows(bases: &[Base]) -> Vec<Check> {
+    let row = |base: &Base, change: &Change| {
+        let (option, line, seen) = match change {
+            Change::Option(option) => (option, None, None),
+            Change::Seen { option, line, seen } => (option, line.clone(), seen.clone()),
         };
-        if let Some(line) = line.strip_prefix("base") {
-            (base, usual) = (
-                line.trim().to_owned(),
-                seen.unwrap_or(Seen("text".to_owned())),
-            );
-            continue;
+        Check {
+            with: line.unwrap_or_else(|| changed(&base.line, option)),
+            option: option.split(' ').next().expect("a word").to_owned(),
+            base: base.line.clone(),
+            seen: Seen(seen.unwrap_or_else(|| base.seen.clone())),
         }
-        let option = line.split(' ').next().expect("an option").to_owned();
-        let with = match line.split_once(" => ") {
-            Some((_, whole)) => whole.to_owned(),
-            None => changed(&base, line),
-        };
-        let seen = seen.unwrap_or_else(|| usual.clone());
-        rows.push(Row {
-            option,
-            base: base.clone(),
-            with,
-            seen,
-        });
-    }
-    rows
+    };
+    let all = bases
+        .iter()
+        .flat_map(|base| base.rows.iter().map(move |change| (base, change)));
+    all.map(|(base, change)| row(base, change)).collect()
 }
 
 /// The arguments with this option and its value, in place of another value if there is one.
@@ -146,7 +178,7 @@ fn known(command: &str) -> BTreeSet<String> {
 
 /// Checks a command's rows. Another command has a row for each option of the groups, so one row
 /// here shows that this command reads them.
-fn check(command: &str, groups: &[BTreeSet<String>], rows: &[Row]) {
+fn check(command: &str, groups: &[BTreeSet<String>], rows: &[Check]) {
     let mut with_row: BTreeSet<String> = rows.iter().map(|row| row.option.clone()).collect();
     let shared = rows.is_empty()
         || groups.is_empty()
@@ -161,7 +193,7 @@ fn check(command: &str, groups: &[BTreeSet<String>], rows: &[Row]) {
     // Many rows have one base. It is run twice: what differs by itself says nothing of the option.
     let mut runs: BTreeMap<&str, [Output; 2]> = BTreeMap::new();
     let mut different: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
-    for Row {
+    for Check {
         option,
         base,
         with,
@@ -263,26 +295,21 @@ fn files() {
 #[test]
 fn every_option_of_every_command() {
     files();
-    let table = Table::read(include_str!("tables/options.txt"));
-    let group = |name: &str| -> BTreeSet<String> {
-        let line = table
-            .head
-            .iter()
-            .find_map(|line| line.strip_prefix(&format!("group {name} ")));
-        line.unwrap_or_else(|| panic!("no group {name}"))
-            .split(' ')
-            .map(str::to_owned)
-            .collect()
-    };
-    let with_part: BTreeSet<String> = table.parts.iter().map(|part| part.name.clone()).collect();
+    let table: Table = toml::from_str(include_str!("tables/options.toml")).expect("a table");
+    let with_rows: BTreeSet<&str> = table.command.iter().map(|row| row.name.as_str()).collect();
     // These have no options but those of their subcommands, or none.
     let without = ["cost", "trace", "completions"];
-    let commands = commands()
-        .into_iter()
-        .filter(|command| !without.contains(&command.as_str()));
-    assert_eq!(with_part, commands.collect());
-    in_parallel(&table.parts, |part| {
-        let groups: Vec<_> = part.more.iter().map(|name| group(name)).collect();
-        check(&part.name, &groups, &rows(&part.lines));
+    let commands = commands();
+    let commands = commands.iter().map(String::as_str);
+    assert_eq!(
+        with_rows,
+        commands.filter(|name| !without.contains(name)).collect()
+    );
+    in_parallel(&table.command, |Checked { name, groups, base }| {
+        let groups: Vec<_> = groups
+            .iter()
+            .map(|name| table.groups[name].clone())
+            .collect();
+        check(name, &groups, &rows(base));
     });
 }

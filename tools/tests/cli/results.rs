@@ -1,15 +1,63 @@
 //! Every command's `--format json` is a document that the schema file allows.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use serde_json::json;
 
-use super::tables::{Table, file, run, words};
+use super::tables::{file, run, words};
 use super::*;
 
 /// Commands that have no results: they talk about dpamatch itself.
 const WITHOUT_RESULTS: [&str; 2] = ["completions", "man"];
+
+/// Command lines that have a document. [`files`] writes the files `@NAME`.
+const DOCUMENTS: [&str; 43] = [
+    "ablation --handlers 1 --equal 0",
+    "accuracy",
+    "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --engine all --check",
+    "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz $edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz --sweep 4",
+    "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --against $edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz",
+    "bench --scenario NC,UNEXP --windows 1,128 --reps 20 --rounds 1 --keep-disturbed --baseline memcpy,list,bins",
+    "bench --scenario WC --windows 16 --reps 3 --rounds 1 --any-placement --keep-disturbed",
+    "bench --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --rounds 2 --budget 0",
+    "calibrate @M",
+    "channels --pairs 10 --bursts 1,8",
+    "channels --only real --pairs 2 --bursts 2 --policy static:3",
+    "compare spans depth --depths 1,16 --rounds 1",
+    "compare queues applications overhead search --ranks 16 --rounds 0",
+    "compare complexity rate --rounds 0 --engine bins",
+    "cost contention --senders 1,2",
+    "cost curves --senders 1",
+    "cost ping-pong --messages 8,64,200 --rounds 1 --runs",
+    "cost messages @L --per-rank",
+    "cost hierarchy --edge 8 --ranks 8",
+    "cost profile",
+    "diff @A @B",
+    "engines",
+    "explore --example x5 --schedules 20",
+    "explore --example x5 --story 3 --test",
+    "explore --fault list",
+    "footprint",
+    "gen --events 50",
+    "gen --pattern amr --ranks 8 --rounds 1",
+    "match @S",
+    "match --engine list @S",
+    "offload $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --per-rank --per-communicator",
+    "offload --print-host",
+    "predict --handlers 1,4",
+    "predict handlers --handlers 2",
+    "predict profile",
+    "predict stream --handlers 2 @S",
+    "run --provider tests/run -- tests/run/program.sh",
+    "run --provider tests/run/libdpamatch_fi.so -- tests/run/program.sh",
+    "run --log --provider tests/run -- tests/run/program.sh",
+    "sensitivity memory.l1_ns",
+    "trace info $edge-4-mpich/edge-4-mpich.dumpi.tar.xz",
+    "trace check $edge-4-mpich/edge-4-mpich.dumpi.tar.xz",
+    "what-if --handlers 1",
+];
 
 fn files() {
     file(
@@ -25,6 +73,35 @@ fn files() {
         let line = format!("predict --scenario nc --handlers {threads} --save @{name}");
         assert_eq!(run(&line).status.code(), Some(0), "{line}");
     }
+}
+
+/// What each of [`DOCUMENTS`] prints with `--format json`.
+pub(super) fn documents() -> &'static [(&'static str, Value)] {
+    static PRINTED: LazyLock<Vec<(&'static str, Value)>> = LazyLock::new(|| {
+        files();
+        let document = |line: &'static str| {
+            // What stands behind two dashes is another program's, as are its words before the
+            // document.
+            let (own, rest) = line
+                .split_once(" -- ")
+                .map_or((line, ""), |(own, _)| (own, &line[own.len()..]));
+            let output = run(&format!("{own} --format json{rest}"));
+            let errors = String::from_utf8_lossy(&output.stderr);
+            // What `diff` finds worse here is no mistake.
+            let fine = output.status.success() || line.starts_with("diff");
+            assert!(fine, "{line}: {errors}");
+            let begin = output
+                .stdout
+                .iter()
+                .position(|&byte| byte == b'{')
+                .unwrap_or(0);
+            let document = serde_json::from_slice(&output.stdout[begin..])
+                .unwrap_or_else(|error| panic!("{line}: {error}: {errors}"));
+            (line, document)
+        };
+        DOCUMENTS.into_iter().map(document).collect()
+    });
+    &PRINTED
 }
 
 fn validator(pointer: &str) -> Validator {
@@ -47,28 +124,10 @@ fn wrong(validator: &Validator, document: &Value) -> Vec<String> {
 
 #[test]
 fn what_commands_print_is_what_the_schema_allows() {
-    files();
     let validator = validator("");
     let mut commands = BTreeSet::new();
-    let lines = Table::read(include_str!("tables/documents.txt")).head;
-    for line in &lines {
-        // What stands behind two dashes is another program's, as are its words before the document.
-        let (own, rest) = line
-            .split_once(" -- ")
-            .map_or((line.as_str(), ""), |(own, _)| (own, &line[own.len()..]));
-        let output = run(&format!("{own} --format json{rest}"));
-        let errors = String::from_utf8_lossy(&output.stderr);
-        // What `diff` finds worse here is no mistake.
-        let fine = output.status.success() || line.starts_with("diff");
-        assert!(fine, "{line}: {errors}");
-        let begin = output
-            .stdout
-            .iter()
-            .position(|&byte| byte == b'{')
-            .unwrap_or(0);
-        let document: Value = serde_json::from_slice(&output.stdout[begin..])
-            .unwrap_or_else(|error| panic!("{line}: {error}: {errors}"));
-        assert_eq!(wrong(&validator, &document), [""; 0], "{line}");
+    for (line, document) in documents() {
+        assert_eq!(wrong(&validator, document), [""; 0], "{line}");
         let command = document["command"].as_str().expect("a command");
         assert!(line.starts_with(command), "{line}: {command}");
         let told = document["command_line"].as_str().expect("a line");

@@ -58,7 +58,7 @@ fn what_waits_is_shown() {
     let silent = "rank 1 makes no progress in MPI: it computes, sleeps or is stopped; rank 0 waits";
     assert!(csv.contains(silent), "{csv}");
     let near = "\"rank 1, tag 5, user 0: wrong tag\"";
-    let row = format!("rank 0,message from,rank 1,6,user 0,1,2.5,{near}\n");
+    let row = format!("waits,,rank 0,message from,rank 1,6,user 0,1,2.5,{near},,\n");
     assert!(csv.contains(&row), "{csv}");
     let quit = Command::new("kill")
         .args(["-QUIT", &child.id().to_string()])

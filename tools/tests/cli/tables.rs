@@ -1,4 +1,4 @@
-//! Tables of command lines in text files, and the files that these lines name.
+//! Command lines, and the files that they name.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -9,45 +9,6 @@ use std::thread;
 use tempfile::TempDir;
 
 use super::{Output, dpamatch, dpamatch_reads};
-
-/// A text file of sections. Lines that begin with `#` are comments.
-pub(super) struct Table {
-    /// Lines before the first heading.
-    pub(super) head: Vec<String>,
-    pub(super) parts: Vec<Part>,
-}
-
-/// The lines below a heading `[NAME] MORE`.
-pub(super) struct Part {
-    pub(super) name: String,
-    pub(super) more: Vec<String>,
-    pub(super) lines: Vec<String>,
-}
-
-impl Table {
-    pub(super) fn read(text: &str) -> Self {
-        let mut table = Self {
-            head: Vec::new(),
-            parts: Vec::new(),
-        };
-        let lines = text
-            .lines()
-            .filter(|line| !line.is_empty() && !line.starts_with('#'));
-        for line in lines {
-            let heading = line.strip_prefix('[').and_then(|line| line.split_once(']'));
-            match (heading, table.parts.last_mut()) {
-                (Some((name, more)), _) => table.parts.push(Part {
-                    name: name.to_owned(),
-                    more: more.split_whitespace().map(str::to_owned).collect(),
-                    lines: Vec::new(),
-                }),
-                (None, Some(part)) => part.lines.push(line.to_owned()),
-                (None, None) => table.head.push(line.to_owned()),
-            }
-        }
-        table
-    }
-}
 
 /// The folder of this run. It stays when the program ends, so it is made where `cargo clean`
 /// removes it.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::table::Row;
+use super::table::FunctionRow;
 use super::{Class, Function, Recipe};
 
 /// Functions whose messages OTF2 records.
@@ -88,14 +88,14 @@ const PARTS: [(Class, &[&str]); 5] = [
 pub(super) const COUNT: usize =
     MESSAGES.len() + PROBES.len() + COLLECTIVES.len() + ONE_SIDED.len() + OTHER.len() + LARGE.len();
 
-pub(super) static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
+pub(super) static TABLE: LazyLock<Vec<FunctionRow>> = LazyLock::new(|| {
     let mut rows = Vec::with_capacity(COUNT);
     for (class, names) in PARTS {
         rows.extend(names.iter().map(|name| row(name, class, Recipe::Other)));
     }
     for name in LARGE {
         let base = name.trim_end_matches("_c");
-        let like = |row: &&Row| row.name == base;
+        let like = |row: &&FunctionRow| row.name == base;
         let small = super::table::TABLE.iter().find(like);
         let small = small.or_else(|| rows.iter().find(like));
         let (class, recipe) =
@@ -105,8 +105,8 @@ pub(super) static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
     rows
 });
 
-fn row(name: &'static str, class: Class, recipe: Recipe) -> Row {
-    Row {
+fn row(name: &'static str, class: Class, recipe: Recipe) -> FunctionRow {
+    FunctionRow {
         name,
         class,
         fields: &[],

@@ -100,7 +100,7 @@ impl Function {
         self.row().recipe
     }
 
-    fn row(self) -> &'static table::Row {
+    fn row(self) -> &'static table::FunctionRow {
         let number = usize::from(self.0);
         match number.checked_sub(Self::IN_DUMPI) {
             None => &table::TABLE[number],

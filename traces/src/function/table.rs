@@ -7,12 +7,12 @@ use crate::{CollectiveKind, CompletionKind, SendMode};
 use super::{Class, Field, Function, Recipe};
 
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct FunctionRow {
     pub(super) name: &'static str,
     pub(super) class: Class,
     pub(super) fields: &'static [Field],
     pub(super) recipe: Recipe,
 }
 
-pub(super) static TABLE: [Row; Function::IN_DUMPI] =
+pub(super) static TABLE: [FunctionRow; Function::IN_DUMPI] =
     include!(concat!(env!("OUT_DIR"), "/functions.rs"));

@@ -24,12 +24,12 @@ const MAGIC: [u8; 4] = [0xff, 0xaa, 0xdd, b'D'];
 const TAR_MAGIC_AT: usize = 257;
 
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum Location {
     File(PathBuf),
     Part(Region),
 }
 
-impl Place {
+impl Location {
     pub(super) fn region(&self) -> Result<Region, TraceError> {
         match self {
             Self::File(path) => Region::open(path),
@@ -43,8 +43,8 @@ impl Place {
 pub(super) struct Files {
     pub(super) run: RunInfo,
     pub(super) ranks: Vec<Rank>,
-    pub(super) places: Vec<Place>,
-    pub(super) sites: BTreeMap<Rank, Place>,
+    pub(super) places: Vec<Location>,
+    pub(super) sites: BTreeMap<Rank, Location>,
     pub(super) options: OpenOptions,
 }
 

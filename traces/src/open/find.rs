@@ -10,7 +10,7 @@ use crate::{Rank, RunInfo, TraceError, TraceErrorKind};
 use super::OpenOptions;
 use super::archive::{Member, members};
 use super::decompress::{self, Compression};
-use super::files::{BEGINNING_BYTES, Files, Place, is_tar, ranges};
+use super::files::{BEGINNING_BYTES, Files, Location, is_tar, ranges};
 use super::names::{Content, is_archive, rank_name, sites_name};
 
 /// Maximum size of a description in bytes; real ones have 150.
@@ -74,9 +74,9 @@ fn single(path: &Path, options: &OpenOptions) -> Files {
         ));
         Rank::default()
     });
-    let place = Place::File(path.to_owned());
+    let place = Location::File(path.to_owned());
     let sites = sites_beside(path)
-        .map(|beside| (rank, Place::File(beside)))
+        .map(|beside| (rank, Location::File(beside)))
         .into_iter()
         .collect();
     Files {
@@ -108,7 +108,7 @@ fn in_folder(
         } else {
             candidates.push(Candidate {
                 name: name.to_owned(),
-                place: Place::File(path),
+                place: Location::File(path),
             });
         }
     }
@@ -138,7 +138,7 @@ fn in_archive(
         .into_iter()
         .map(|Member { name, contents }| Candidate {
             name,
-            place: Place::Part(contents),
+            place: Location::Part(contents),
         })
         .collect();
     let mut files = choose(file.name(), candidates, None, options)?;
@@ -164,7 +164,7 @@ fn has_traces(folder: &Path) -> bool {
 
 struct Candidate {
     name: String,
-    place: Place,
+    place: Location,
 }
 
 impl Candidate {
@@ -186,7 +186,7 @@ fn choose(
 ) -> Result<Files, TraceError> {
     candidates.sort_by(|a, b| a.name.cmp(&b.name));
     // Runs by content, folder and prefix. Of two files of a rank, the shorter name is uncompressed.
-    let mut runs: BTreeMap<(Content, String, String), BTreeMap<Rank, Place>> = BTreeMap::new();
+    let mut runs: BTreeMap<(Content, String, String), BTreeMap<Rank, Location>> = BTreeMap::new();
     for candidate in &candidates {
         let (folder, name) = candidate.split();
         let Some(name) =
@@ -208,7 +208,7 @@ fn choose(
         let inside = candidates
             .iter()
             .find_map(|candidate| match &candidate.place {
-                Place::File(path) if has_traces(path) => Some(path.display()),
+                Location::File(path) if has_traces(path) => Some(path.display()),
                 _ => None,
             });
         let hint = inside.map_or(String::new(), |path| format!("; did you mean {path}?"));
@@ -256,7 +256,7 @@ fn choose(
 }
 
 /// Reads a description: lines `key=value`.
-fn describe(place: &Place) -> Result<RunInfo, TraceError> {
+fn describe(place: &Location) -> Result<RunInfo, TraceError> {
     let file = place.region()?;
     let text = file.bytes_at(0, META_BYTES_MAX)?;
     let text = String::from_utf8_lossy(&text);

@@ -91,7 +91,8 @@ impl TraceSource for Archive {
             &self.definitions,
             local,
             events,
-            (rank, self.anchor.version),
+            rank,
+            self.anchor.version,
             self.salvage,
         );
         Ok(Box::new(reader?))

@@ -55,7 +55,8 @@ impl<'a> Reader<'a> {
         run: &'a Definitions,
         local: Local,
         mut events: Events,
-        (rank, version): (Rank, [u8; 3]),
+        rank: Rank,
+        version: [u8; 3],
         salvage: bool,
     ) -> Result<Self, TraceError> {
         let (messages, broken) = received(&mut events);
@@ -282,7 +283,7 @@ impl<'a> Reader<'a> {
                     )),
                     Some(members) => {
                         self.calls
-                            .collective(operation, members, root, (sent, received));
+                            .collective(operation, members, root, sent, received);
                     }
                     None => self.miss(
                         "collective operations of communicators without known members".to_owned(),

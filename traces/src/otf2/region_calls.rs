@@ -154,7 +154,8 @@ impl Calls {
         operation: u8,
         members: &Members,
         root: u32,
-        (sent, received): (u64, u64),
+        sent: u64,
+        received: u64,
     ) {
         use CollectiveKind::{Allgather, Allreduce, Alltoall, Bcast, Gather, Reduce, Scatter};
         let Some(&kind) = COLLECTIVES.get(usize::from(operation)) else {

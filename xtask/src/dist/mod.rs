@@ -1,9 +1,10 @@
 //! `cargo xtask dist`: one archive with everything that users install, and its check.
 //!
 //! The archive holds a tree as below a prefix: commands, provider, C library, emulator, manual
-//! pages, completions, and the recorder's sources, which each MPI library needs compiled anew.
+//! pages, completions, the Python package, and the recorder's sources, which each MPI library needs
+//! compiled anew.
 //! `install.sh PREFIX` copies the tree. The emulator's libraries have the names of a vendor's, so
-//! they are in a folder of their own, which no search path has by default.
+//! they are in their own folder, which no search path has by default.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -17,12 +18,24 @@ const INSTALL: &str = include_str!("install.sh");
 /// Stands for the prefix in files that name it.
 const PREFIX: &str = "@PREFIX@";
 /// Packages with something to install. Their release builds share a target folder.
-const PACKAGES: &[&str] = &["dpamatch_tools", "dpamatch_provider", "dpamatch_capi"];
-/// Shells, with the folder and the name of their completions.
-const SHELLS: &[(&str, &str)] = &[
-    ("bash", "share/bash-completion/completions/dpamatch"),
-    ("zsh", "share/zsh/site-functions/_dpamatch"),
-    ("fish", "share/fish/vendor_completions.d/dpamatch.fish"),
+const PACKAGES: &[&str] = &[
+    "dpamatch_tools",
+    "dpamatch_papers",
+    "dpamatch_provider",
+    "dpamatch_capi",
+];
+const COMMANDS: &[&str] = &["dpamatch", "dpamatch-papers"];
+/// Shells, and where each looks for a command's completions.
+const SHELLS: &[(&str, fn(&str) -> String)] = &[
+    ("bash", |command| {
+        format!("share/bash-completion/completions/{command}")
+    }),
+    ("zsh", |command| {
+        format!("share/zsh/site-functions/_{command}")
+    }),
+    ("fish", |command| {
+        format!("share/fish/vendor_completions.d/{command}.fish")
+    }),
 ];
 
 /// Runs the task. `--check` also installs the archive into an empty folder and uses what is there.
@@ -88,7 +101,8 @@ fn pack() -> Result<PathBuf, String> {
     at(&stage, fs::create_dir_all(&stage))?;
     stage_commands(&stage)?;
     stage_libraries(&stage)?;
-    stage_recorder(&stage)?;
+    stage_sources(&stage, "mpi/recorder", "recorder")?;
+    stage_sources(&stage, "tools/python", "python")?;
     for text in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         copy(
             &root().join(text),
@@ -119,8 +133,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
 
 fn stage_commands(stage: &Path) -> Result<(), String> {
     let built = target().join("release");
-    let command = stage.join("bin/dpamatch");
-    copy(&built.join("dpamatch"), &command)?;
     let provider = "libdpamatch_fi.so";
     copy(
         &built.join(provider),
@@ -128,13 +140,17 @@ fn stage_commands(stage: &Path) -> Result<(), String> {
     )?;
     let pages = stage.join("share/man/man1");
     at(&pages, fs::create_dir_all(&pages))?;
-    done(Command::new(&command).args(["man", "--out"]).arg(&pages))?;
-    for (shell, place) in SHELLS {
-        let script = done(Command::new(&command).args(["completions", shell]))?;
-        let path = stage.join(place);
-        let folder = path.parent().unwrap_or(stage);
-        at(folder, fs::create_dir_all(folder))?;
-        at(&path, fs::write(&path, script))?;
+    for name in COMMANDS {
+        let command = stage.join("bin").join(name);
+        copy(&built.join(name), &command)?;
+        done(Command::new(&command).args(["man", "--out"]).arg(&pages))?;
+        for (shell, place) in SHELLS {
+            let script = done(Command::new(&command).args(["completions", shell]))?;
+            let path = stage.join(place(name));
+            let folder = path.parent().unwrap_or(stage);
+            at(folder, fs::create_dir_all(folder))?;
+            at(&path, fs::write(&path, script))?;
+        }
     }
     Ok(())
 }
@@ -160,15 +176,14 @@ fn stage_libraries(stage: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn stage_recorder(stage: &Path) -> Result<(), String> {
+/// The files of a folder that git knows, as sources below `share/dpamatch`.
+fn stage_sources(stage: &Path, folder: &str, name: &str) -> Result<(), String> {
     let mut list = Command::new("git");
-    list.args(["ls-files", "mpi/recorder"]).current_dir(root());
+    list.args(["ls-files", folder]).current_dir(root());
     for file in done(&mut list)?.lines() {
-        let name = file.trim_start_matches("mpi/recorder/");
-        copy(
-            &root().join(file),
-            &stage.join("share/dpamatch/recorder").join(name),
-        )?;
+        let inner = file.trim_start_matches(folder).trim_start_matches('/');
+        let place = stage.join("share/dpamatch").join(name).join(inner);
+        copy(&root().join(file), &place)?;
     }
     Ok(())
 }
@@ -201,11 +216,15 @@ fn check(archive: &Path) -> Result<(), String> {
         }
     }
     at(&tree, fs::remove_dir_all(&tree))?;
-    let command = prefix.join("bin/dpamatch");
-    let said = done(Command::new(&command).arg("--version"))?;
-    if !said.contains(&version()?) {
-        return Err(format!("dpamatch --version printed {said}"));
+    for name in COMMANDS {
+        let said = done(Command::new(prefix.join("bin").join(name)).arg("--version"))?;
+        if !said.contains(&version()?) {
+            return Err(format!("{name} --version printed {said}"));
+        }
     }
+    let command = prefix.join("bin/dpamatch");
+    let papers = prefix.join("bin/dpamatch-papers");
+    done(Command::new(papers).args(["compare", "spans", "--depths", "4", "--rounds", "1"]))?;
     done(Command::new(&command).args(["footprint", "--bins", "128"]))?;
     done(Command::new(&command).args(["predict", "--handlers", "2", "--scenario", "nc"]))?;
     // Without an MPI program the provider is found, and no rank used it.
@@ -219,6 +238,9 @@ fn check(archive: &Path) -> Result<(), String> {
     for page in [
         "share/man/man1/dpamatch.1",
         "share/man/man1/dpamatch-bench.1",
+        "share/man/man1/dpamatch-papers-compare.1",
+        "share/bash-completion/completions/dpamatch-papers",
+        "share/dpamatch/python/pyproject.toml",
     ] {
         let page = prefix.join(page);
         at(&page, fs::metadata(&page).map(|_| ()))?;
@@ -260,4 +282,44 @@ fn compile_and_run(prefix: &Path, folder: &Path) -> Result<(), String> {
         .arg(format!("PREFIX={}", emulator.display()));
     done(make.current_dir(&example))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What names a version or a file beside the manifests names the right one.
+    #[test]
+    fn recipes_name_what_is_there() {
+        let read = |path: &str| fs::read_to_string(root().join(path)).expect("a file");
+        let version = version().expect("a version");
+        for (path, line) in [
+            ("CITATION.cff", format!("version: {version}")),
+            (
+                "tools/python/pyproject.toml",
+                format!("version = \"{version}\""),
+            ),
+            ("CHANGELOG.md", format!("## [{version}]")),
+        ] {
+            assert!(
+                read(path).lines().any(|it| it.starts_with(&line)),
+                "{path}: {line}"
+            );
+        }
+        let container = read("tools/packaging/Containerfile");
+        let archive = format!("dpamatch-{version}-");
+        assert!(container.contains("cargo xtask dist") && !container.contains(&archive));
+        let spack = read("tools/packaging/spack/package.py");
+        let oldest = read("Cargo.toml");
+        let oldest = oldest
+            .lines()
+            .find_map(|line| line.strip_prefix("rust-version = \""));
+        let oldest = oldest
+            .and_then(|rest| rest.strip_suffix('"'))
+            .expect("a version");
+        assert!(spack.contains(&format!("rust@{oldest}:")), "{oldest}");
+        for package in PACKAGES {
+            assert!(read("Cargo.lock").contains(&format!("name = \"{package}\"")));
+        }
+    }
 }

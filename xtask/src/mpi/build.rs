@@ -34,6 +34,10 @@ impl Tools {
             "dpamatch_provider",
             "--package",
             "dpamatch_tools",
+            "--lib",
+            "--bins",
+            "--example",
+            "guard",
         ]);
         let finished = process::run(&mut cargo).map_err(Failure::Task)?;
         if !finished.status.success() {
@@ -55,9 +59,9 @@ impl Tools {
     /// A command with a time limit. At the limit, or when this process ends, all processes that it
     /// started end; its exit code is then [`LATE`].
     pub(super) fn guarded(&self, limit: Duration) -> Command {
-        let mut command = Command::new(&self.command);
+        let mut command = Command::new(self.provider.join("examples/guard"));
         command
-            .args(["guard", "--limit"])
+            .arg("--limit")
             .arg(limit.as_secs().to_string())
             .arg("--");
         command

@@ -46,7 +46,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// limit they have long measured 8 bytes.
 const OSU_LIMIT: Duration = Duration::from_secs(2);
 /// Runs a command before others, also before those of other sessions, which a kernel with groups by
-/// session treats as equals. The launcher gets a session of its own; it may give its processes
+/// session treats as equals. The launcher gets its own session; it may give its processes
 /// others.
 const FIRST: &str = "{ echo -20 >/proc/self/autogroup; } 2>/dev/null; exec nice -n -10 \"$@\"";
 
@@ -81,7 +81,7 @@ pub(super) fn run(
             };
             let mbw_mr = osu("osu_mbw_mr", &[]);
             let latency = osu("osu_latency", &["-i", "10000", "-x", "100"]);
-            rows.push(Way {
+            rows.push(Compared {
                 library: library.name,
                 way,
                 rate: of(&rate, &[MESSAGES]),
@@ -93,7 +93,7 @@ pub(super) fn run(
     }
     let begin = Instant::now();
     for round in 1..=rounds {
-        rows.iter_mut().for_each(Way::round);
+        rows.iter_mut().for_each(Compared::round);
         let seconds = begin.elapsed().as_secs_f64();
         eprintln!("round {round} of {rounds} is over after {seconds:.0} s");
     }
@@ -150,7 +150,7 @@ fn print_table(rows: impl Iterator<Item = (&'static str, String, [Vec<f64>; COLU
 /// Results of a round, by column.
 type Measured = [Option<f64>; COLUMNS.len()];
 
-struct Way<'a> {
+struct Compared<'a> {
     library: &'static str,
     way: &'static str,
     rate: Job<'a>,
@@ -159,7 +159,7 @@ struct Way<'a> {
     rounds: Vec<Measured>,
 }
 
-impl Way<'_> {
+impl Compared<'_> {
     fn round(&mut self) {
         let output = |job: &Job<'_>| match job.run() {
             Ok(ended) if ended.success => ended.output,

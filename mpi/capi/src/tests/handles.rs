@@ -356,6 +356,33 @@ fn every_function_answers_for_every_state_of_its_handles() {
     }
 }
 
+/// Calls with a copy of the pointer, tries to destroy from this turn on, and calls after the end.
+fn call_and_destroy(copy: usize, tries_from: usize, destroyed: &AtomicUsize) {
+    let pointer = copy as *mut Endpoint;
+    let mut mine = pointer;
+    for turn in 0.. {
+        let code = call!(dpamatch_progress(pointer, null_mut()));
+        assert!([OK, BUSY, STOP].contains(&code), "{code}");
+        if turn < tries_from {
+            continue;
+        }
+        match call!(dpamatch_endpoint_destroy(&raw mut mine)) {
+            BUSY => continue,
+            OK => _ = destroyed.fetch_add(1, SeqCst),
+            code => assert_eq!(code, STOP),
+        }
+        break;
+    }
+    assert!(mine.is_null());
+    let mut late = BUSY;
+    // Another thread may be on its way out.
+    while late == BUSY {
+        late = call!(dpamatch_progress(pointer, null_mut()));
+    }
+    assert_eq!(late, STOP);
+    assert_eq!(last_error(), "the endpoint was destroyed");
+}
+
 /// Threads call and destroy while each has a copy of the pointer, also long after the end.
 #[test]
 fn one_thread_destroys_while_others_call() {
@@ -368,37 +395,8 @@ fn one_thread_destroys_while_others_call() {
         thread::scope(|scope| {
             for number in 0..THREADS {
                 let destroyed = &destroyed;
-                scope.spawn(move || {
-                    let mut mine = copy as *mut Endpoint;
-                    for turn in 0.. {
-                        let pointer = copy as *mut Endpoint;
-                        let code = call!(dpamatch_progress(pointer, null_mut()));
-                        assert!([OK, BUSY, STOP].contains(&code), "{code}");
-                        if turn < (round + number) % 7 * 10 {
-                            continue;
-                        }
-                        match call!(dpamatch_endpoint_destroy(&raw mut mine)) {
-                            BUSY => {}
-                            OK => {
-                                destroyed.fetch_add(1, SeqCst);
-                                break;
-                            }
-                            code => {
-                                assert_eq!(code, STOP);
-                                break;
-                            }
-                        }
-                    }
-                    assert!(mine.is_null());
-                    let pointer = copy as *mut Endpoint;
-                    let mut late = BUSY;
-                    // Another thread may be on its way out.
-                    while late == BUSY {
-                        late = call!(dpamatch_progress(pointer, null_mut()));
-                    }
-                    assert_eq!(late, STOP);
-                    assert_eq!(last_error(), "the endpoint was destroyed");
-                });
+                let tries_from = (round + number) % 7 * 10;
+                scope.spawn(move || call_and_destroy(copy, tries_from, destroyed));
             }
         });
         assert_eq!(destroyed.into_inner(), 1, "round {round}");

@@ -1,7 +1,8 @@
 //! Callers whose hello is not complete yet, and the places where they wait.
 //!
 //! A caller whose hello is there when it is accepted needs no place. There are few places, so that
-//! strangers cannot take all descriptors of the process. A silent caller loses its place to another
+//! strangers cannot take all descriptors of the process. A caller that has proved that it knows the
+//! key takes none of them. A silent caller loses its place to another
 //! after a while, so that strangers cannot keep peers out.
 
 use std::time::{Duration, Instant};
@@ -32,6 +33,12 @@ struct Caller {
     welcome: bool,
 }
 
+impl Caller {
+    fn is_stranger(&self) -> bool {
+        !self.welcome && !self.newcomer.is_known()
+    }
+}
+
 impl Callers {
     /// Whether one more caller may be accepted. None may while others wait for descriptors.
     pub(super) fn has_room(&mut self, local: bool) -> bool {
@@ -41,7 +48,7 @@ impl Callers {
     /// Gives a caller a place. Returns the caller if its source has none left.
     pub(super) fn insert(&mut self, caller: Newcomer) -> Result<usize, Newcomer> {
         let source = caller.source();
-        match self.make_room(PLACES_OF_ONE, |other| other == source) {
+        match caller.is_known() || self.make_room(PLACES_OF_ONE, |other| other == source) {
             true => Ok(self.place(caller, false)),
             false => Err(caller),
         }
@@ -68,7 +75,7 @@ impl Callers {
         let these = self
             .places
             .iter()
-            .filter(|(_, caller)| !caller.welcome && of_these(caller.newcomer.source()));
+            .filter(|(_, caller)| caller.is_stranger() && of_these(caller.newcomer.source()));
         if these.clone().count() < most {
             return true;
         }
@@ -86,4 +93,31 @@ impl Callers {
         self.welcome -= usize::from(caller.welcome);
         caller.newcomer
     }
+}
+
+#[cfg(test)]
+#[test]
+fn a_caller_that_waits_for_a_descriptor_keeps_others_out_until_it_leaves() {
+    use crate::wire::{Address, Listener, TcpChoice, connect};
+
+    let mut own = Address::fresh().expect("an address");
+    let listener = Listener::open(&mut own, TcpChoice::Off).expect("a listener");
+    let caller = || {
+        let from = Address::fresh().expect("an address");
+        let _link = connect(&from, &own, 512).expect("a link");
+        listener
+            .accept(true)
+            .expect("a caller")
+            .expect("of this user")
+    };
+    let mut callers = Callers::default();
+    let silent = callers.insert(caller()).expect("a place");
+    let waiting = [(); 2].map(|()| callers.insert_welcome(caller()));
+    for waits in waiting {
+        assert!(!callers.has_room(true) && !callers.has_room(false));
+        callers.remove(waits);
+    }
+    assert!(callers.has_room(true) && callers.has_room(false));
+    callers.remove(silent);
+    assert!(callers.has_room(true) && callers.places.is_empty());
 }

@@ -211,11 +211,13 @@ impl Endpoint {
                 peer.0
             ));
         }
-        if error == LinkError::Broken {
-            crate::report(&format!(
-                "peer {} broke the rules of the wire and is cut off",
-                peer.0
-            ));
+        let why = match error {
+            LinkError::Closed => None,
+            LinkError::Broken => Some("broke the rules of the wire and is cut off"),
+            LinkError::Stranger => Some("is gone: a stranger listens at its port, and got nothing"),
+        };
+        if let Some(why) = why {
+            crate::report(&format!("peer {} {why}", peer.0));
         }
         self.pushes.retain(|push| push.connection != index);
         self.grants.retain(|_, grant| grant.connection != index);

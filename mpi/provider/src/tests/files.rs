@@ -214,6 +214,37 @@ fn each_number_of_the_statistics_is_exact() {
     assert_eq!(numbers("\"sent\": 2,"), sent);
 }
 
+/// A message that a probe has taken waits in no queue: those after it do not make the queue longer
+/// than it was.
+#[test]
+fn a_message_that_a_probe_took_is_in_no_queue() {
+    let folder = Folder::new("taken");
+    let (a, b, to_b, _) = pair(|options| options.stats = Some(folder.0.clone()));
+    let (bits, mut buffer) = (6 << 31 | 5, [0; 1]);
+    for round in 0..3 {
+        for text in [b"x", b"y"] {
+            a.send_now(text, to_b, bits, 0);
+        }
+        (0..200).for_each(|_| b.progress());
+        for text in [b"x", b"y"] {
+            for flags in [FI_PEEK | FI_CLAIM, FI_CLAIM] {
+                let got = b.receive_flagged(&mut buffer, (bits, IGNORED), 7, flags);
+                assert_eq!((got, b.wait(&[]).err), (0, 0), "round {round}");
+            }
+            assert_eq!(&buffer, text);
+        }
+    }
+    drop((a, b));
+    let text = folder.only(".json", "\"received\": 6,");
+    let depths = text.matches("\"unexpected_high\": 2").count();
+    // Of the endpoint, of the user's communicators, and of the one communicator.
+    assert_eq!(
+        (depths, text.matches("\"unexpected_high\": 3").count()),
+        (3, 0),
+        "{text}"
+    );
+}
+
 /// What waits, entry by entry, the oldest first, and what receives with wildcards took.
 #[test]
 fn what_waits_is_told() {

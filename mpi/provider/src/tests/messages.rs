@@ -111,6 +111,27 @@ fn data_of_long_messages_stay_where_many_are_unexpected() {
     assert_eq!((a.send(&bytes, to_b, 3, 7), announced()), (0, 1));
 }
 
+/// A program may give several receives one context: a cancel ends the oldest of them.
+#[test]
+fn a_cancel_ends_the_oldest_receive_of_its_context() {
+    let (_a, b, ..) = pair(|_| ());
+    let mut buffers = [[0; 1]; 4];
+    // The second context's receive is older than all but one, and stays.
+    for (buffer, (tag, context)) in buffers.iter_mut().zip([(3, 5), (9, 6), (1, 5), (2, 5)]) {
+        assert_eq!(b.receive(buffer, FI_ADDR_UNSPEC, (tag, 0), context), 0);
+    }
+    for tag in [3, 1, 2] {
+        assert_eq!(b.cancel(5), 0);
+        let done = b.wait(&[]);
+        assert_eq!(
+            (done.err, done.context(), done.entry.tag),
+            (FI_ECANCELED, 5, tag)
+        );
+    }
+    assert_eq!([b.cancel(5), b.cancel(6)], [-(FI_ENOENT as isize), 0]);
+    assert_eq!(b.wait(&[]).entry.tag, 9);
+}
+
 #[test]
 fn all_lengths_by_tcp() {
     let (a, b) = (Side::over_tcp(1), Side::over_tcp(2));

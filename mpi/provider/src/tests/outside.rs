@@ -2,6 +2,8 @@
 //! that run out, and files in folders that others can write.
 
 use std::fs::File;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -15,7 +17,8 @@ use super::rogue::{address, still_works, totals};
 use super::side::{Side, call, pair, pattern};
 use crate::bindings::*;
 use crate::wire::{
-    Address, IN_MAX, Kind, Link, LinkError, Listener, OUT_MAX, Record, TcpChoice, connect, flag,
+    Address, CALL, IN_MAX, Kind, Link, LinkError, Listener, OUT_MAX, PROOF, Record, TcpChoice,
+    answer, connect, flag,
 };
 
 /// Bytes of a record's head in a stream.
@@ -41,7 +44,7 @@ fn a_stream_that_never_runs_dry_holds_a_bounded_number_of_bytes() {
         }
         while a.read().is_some() {}
         assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 2), 0);
-        assert_eq!((b.wait(&[]).context(), buffer == bytes), (2, true));
+        assert_eq!((b.wait(&[&a]).context(), buffer == bytes), (2, true));
         for held in [held(&a), held(&b)] {
             most = (held.0.max(most.0), held.1.max(most.1));
         }
@@ -95,6 +98,7 @@ fn a_full_stream_takes_no_byte_more() {
     drop(listener);
     let end = Instant::now() + Duration::from_secs(20);
     while put(&mut link, 0) != Err(LinkError::Closed) {
+        link.on_readable();
         assert!(Instant::now() < end, "the stream has no end");
     }
     assert!(waits(&link) > OUT_MAX / 2, "{}", waits(&link));
@@ -216,6 +220,90 @@ fn a_listener_of_another_user_gets_nothing() {
     let mut bytes = [0; 100];
     let got = rustix::net::recv(&caller, &mut bytes[..], RecvFlags::empty());
     assert_eq!(got.map(|(count, _)| count), Ok(80));
+}
+
+/// A port that a stranger has taken over. It learns neither a key nor a byte of a message, whatever
+/// it answers, and the sends that wait for the peer fail. Whoever knows the key gets the message.
+#[test]
+fn a_stranger_at_a_port_gets_neither_key_nor_message() {
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    enum Answers {
+        Nothing,
+        Part,
+        Wrong,
+        Reflected,
+        AndMore,
+        Right,
+    }
+    use Answers::*;
+    for answers in [Nothing, Part, Wrong, Reflected, AndMore, Right] {
+        let a = Side::over_tcp(1);
+        let port = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let gone = Address {
+            tcp: Some(port.local_addr().expect("an address")),
+            ..Address::fresh().expect("an address")
+        };
+        let to = a.insert(&gone.to_bytes());
+        let secret = b"a secret of this job, 40 bytes of a text";
+        assert_eq!(a.send(secret, to, 5, 1), 0);
+        let long = pattern(4, 100_000);
+        assert_eq!(a.send(&long, to, 5, 2), 0);
+        assert_eq!(a.wait(&[]).context(), 1, "it was copied");
+        let (mut stranger, _) = port.accept().expect("a caller");
+        let mut call = [0; CALL];
+        stranger.read_exact(&mut call).expect("a call");
+        stranger.set_nonblocking(true).expect("a stream");
+        let more = |stranger: &mut TcpStream| {
+            (0..2_000).for_each(|_| a.progress());
+            let mut bytes = [0; 4_000];
+            stranger
+                .read(&mut bytes)
+                .map(|count| bytes[..count].to_vec())
+        };
+        let blocked = |got: std::io::Result<Vec<u8>>| {
+            got.expect_err("no byte comes").kind() == ErrorKind::WouldBlock
+        };
+        assert!(blocked(more(&mut stranger)), "{answers:?}");
+        let (_, other) = crate::wire::call(&gone).expect("random numbers");
+        let proof = answer(&gone, &call).expect("a call of who knows the key");
+        let bytes = match answers {
+            Nothing => Vec::new(),
+            Part => proof[..PROOF - 1].to_vec(),
+            Wrong => other.to_vec(),
+            Reflected => call[CALL - PROOF..].to_vec(),
+            AndMore => [&other[..], &proof, &[0; 200]].concat(),
+            Right => proof.to_vec(),
+        };
+        stranger.write_all(&bytes).expect("a stream");
+        let got = more(&mut stranger);
+        if answers == Right {
+            let got = got.expect("a hello");
+            let held = |part: &[u8]| got.windows(part.len()).any(|bytes| bytes == part);
+            assert!(got.starts_with(&address(&a).to_bytes()) && held(secret));
+            assert!(held(&gone.key.to_be_bytes()));
+            continue;
+        }
+        if matches!(answers, Nothing | Part) {
+            assert!(blocked(got), "{answers:?}");
+            assert_eq!(totals(&a).lost, 0);
+        } else {
+            let refused = got.map_or_else(
+                |error| error.kind() == ErrorKind::ConnectionReset,
+                |got| got.is_empty(),
+            );
+            assert!(refused, "{answers:?}");
+        }
+        drop(stranger);
+        let done = a.wait(&[]);
+        assert_eq!(
+            (done.context(), done.err),
+            (2, FI_ECONNRESET),
+            "{answers:?}"
+        );
+        assert_eq!(totals(&a).lost, 1);
+        assert!(a.state(|state| state.endpoints[0].held()).is_empty());
+        assert_eq!(a.send(b"again", to, 5, 3), -(FI_ECONNRESET as isize));
+    }
 }
 
 const FEW: &str = "DPAMATCH_TEST_FEW_DESCRIPTORS";

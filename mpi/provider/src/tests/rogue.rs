@@ -1,21 +1,21 @@
 //! Peers that break the rules, from the hello on: the endpoint continues with the others.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 
 use super::model::Random;
 use super::regions::{register, transfer};
-use super::side::{Side, pair, pattern};
+use super::side::{Patience, Side, pair, pattern};
 use crate::bindings::*;
 use crate::endpoint::{OUTSTANDING_MAX, Totals};
 use crate::options::ProviderOptions;
 use crate::wire::{
-    Address, EAGER_MAX, Hello, Kind, LONG_MAX, Link, PEERS_MIN, Record, connect, flag, new_file,
-    ring_bytes, send_file,
+    Address, CALL, EAGER_MAX, Hello, Kind, LONG_MAX, Link, PEERS_MIN, PROOF, Record, connect, flag,
+    new_file, ring_bytes, send_file,
 };
 
 pub(super) fn address(side: &Side) -> Address {
@@ -78,9 +78,9 @@ const ANNOUNCEMENT: Record = Record {
 
 /// Makes progress until the endpoint has counted this.
 pub(super) fn until(side: &Side, reached: impl Fn(Totals) -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let mut patience = Patience::default();
     while !reached(totals(side)) {
-        assert!(Instant::now() < end, "{:?}", totals(side));
+        assert!(patience.lasts(), "{:?}", totals(side));
         side.progress();
     }
 }
@@ -285,12 +285,80 @@ fn silent_callers_from_outside_keep_no_peer_out() {
     std::thread::sleep(Duration::from_millis(1_500));
     let mut slow = TcpStream::connect(port).expect("a port");
     (0..1_000).for_each(|_| b.progress());
+    let (call, owed) = crate::wire::call(&to).expect("random numbers");
     let hello = hello(&Address::fresh().expect("an address"), &to, 0);
-    slow.write_all(&hello[..50]).expect("a stream");
-    (0..200).for_each(|_| b.progress());
-    slow.write_all(&hello[50..]).expect("a stream");
+    let mut say = |bytes: &[u8]| {
+        slow.write_all(bytes).expect("a stream");
+        (0..200).for_each(|_| b.progress());
+    };
+    say(&call[..20]);
+    say(&call[20..]);
+    say(&hello[..50]);
+    assert_eq!(totals(&b).connected, 2, "the hello is not whole");
+    say(&hello[50..]);
     until(&b, |seen| seen.connected == 3);
+    let mut proof = [0; PROOF];
+    slow.read_exact(&mut proof).expect("an answer");
+    assert_eq!(proof, owed);
     drop(silent);
+}
+
+/// More peers of one machine than it has places call at once over TCP. Who has proved that it knows
+/// the key needs no place. Calls without the key are refused, and so is the hello of one.
+#[test]
+fn many_peers_of_one_machine_call_at_once() {
+    const PEERS: u64 = 150;
+    let (a, b) = (Side::over_tcp(1), Side::over_tcp(2));
+    let to = address(&b);
+    let call = |to: &Address| {
+        let from = Address::fresh().expect("an address");
+        connect(&from, to, 512).expect("a link")
+    };
+    let mut links: Vec<_> = (0..PEERS).map(|_| call(&to)).collect();
+    let message = Record {
+        flags: flag::TAGGED,
+        tag: 8,
+        ..Record::new(Kind::Eager)
+    };
+    for link in &mut links {
+        assert_eq!(link.put_head(message), Ok(true));
+    }
+    // All are accepted before one of them hears its answer.
+    (0..1_000).for_each(|_| b.progress());
+    assert_eq!((totals(&b).connected, totals(&b).refused), (0, 0));
+    still_works(&a, &b, a.insert(&b.name()));
+    for _ in 0..PEERS {
+        let mut none = [];
+        assert_eq!(b.receive(&mut none, FI_ADDR_UNSPEC, (8, 0), 7), 0);
+    }
+    let mut got = 0;
+    let mut patience = Patience::default();
+    while got < PEERS {
+        links.iter_mut().for_each(Link::on_readable);
+        got += b.read_some(8).len() as u64;
+        assert!(patience.lasts(), "{got} messages, {:?}", totals(&b));
+    }
+    assert_eq!((totals(&b).connected, totals(&b).refused), (PEERS + 1, 0));
+
+    let key = to.key ^ 1;
+    let mut wrong = call(&Address { key, ..to });
+    assert_eq!(wrong.put_head(message), Ok(true));
+    until(&b, |seen| seen.refused == 1);
+    let mut patience = Patience::default();
+    while wrong.next().is_ok() {
+        assert!(patience.lasts(), "the caller is not told");
+        wrong.on_readable();
+    }
+    // The right call, and a hello with a wrong key.
+    let mut socket = TcpStream::connect(to.tcp.expect("a port")).expect("a port");
+    let (first, _) = crate::wire::call(&to).expect("random numbers");
+    socket.write_all(&first).expect("a stream");
+    (0..200).for_each(|_| b.progress());
+    assert_eq!(totals(&b).refused, 1);
+    let hello = hello(&address(&a), &Address { key, ..to }, 0);
+    socket.write_all(&hello).expect("a stream");
+    until(&b, |seen| seen.refused == 2);
+    assert_eq!(totals(&b).connected, PEERS + 1);
 }
 
 /// Peers that leave add no work to a round of progress and take no memory for ever. Those that
@@ -491,12 +559,12 @@ fn a_stream_goes_out_to_its_end() {
         TcpListener::bind("127.0.0.1:0").expect("a port"),
     );
     let tcp = Some(there.local_addr().expect("a port"));
-    let to = Address {
+    let own = Address {
         host: 2,
         tcp,
         ..Address::fresh().expect("an address")
     };
-    let (to, bytes) = (a.insert(&to.to_bytes()), [1; EAGER_MAX]);
+    let (to, bytes) = (a.insert(&own.to_bytes()), [1; EAGER_MAX]);
     let mut sent = hello(&address(&a), &address(&a), 0).len();
     while a.send(&bytes, to, 1, 1) == 0 {
         sent += 56 + bytes.len();
@@ -504,6 +572,10 @@ fn a_stream_goes_out_to_its_end() {
     let reader = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(50));
         let (mut stream, _) = there.accept().expect("a caller");
+        let mut call = [0; CALL];
+        stream.read_exact(&mut call).expect("a call");
+        let proof = crate::wire::answer(&own, &call).expect("a call with the key");
+        stream.write_all(&proof).expect("a stream");
         std::io::copy(&mut stream, &mut std::io::sink()).expect("an end")
     });
     drop(a);

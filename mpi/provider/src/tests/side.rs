@@ -34,6 +34,28 @@ impl Done {
     }
 }
 
+/// How long a test waits: a minute, and many polls, since somebody may stop the whole process.
+pub(super) struct Patience {
+    end: Instant,
+    polls: u32,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            end: Instant::now() + Duration::from_secs(60),
+            polls: 0,
+        }
+    }
+}
+
+impl Patience {
+    pub(super) fn lasts(&mut self) -> bool {
+        self.polls += 1;
+        self.polls < 100_000 || Instant::now() < self.end
+    }
+}
+
 macro_rules! call {
     ($object:expr, $table:ident, $op:ident $(, $arg:expr)*) => {
         ((*(*$object).$table).$op.expect("the operation"))($object $(, $arg)*)
@@ -277,7 +299,7 @@ impl Side {
 
     /// Waits for a completion of this side, while the others make progress.
     pub(super) fn wait(&self, others: &[&Self]) -> Done {
-        let end = Instant::now() + Duration::from_secs(60);
+        let mut patience = Patience::default();
         loop {
             if let Some(done) = self.read() {
                 return done;
@@ -285,7 +307,7 @@ impl Side {
             for other in others {
                 other.progress();
             }
-            assert!(Instant::now() < end, "no completion came");
+            assert!(patience.lasts(), "no completion came");
         }
     }
 

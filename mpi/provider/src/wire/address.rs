@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 
 pub(crate) const LENGTH: usize = 64;
 const MAGIC: u32 = 0x6d41_5044;
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 
 /// Where an endpoint is. The bytes are what `fi_getname` gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,11 +32,7 @@ impl Address {
     /// # Errors
     /// If the kernel has no random numbers.
     pub(crate) fn fresh() -> Result<Self, rustix::io::Errno> {
-        let mut bytes = [0_u8; 24];
-        let got = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-        if got < bytes.len() {
-            return Err(rustix::io::Errno::AGAIN);
-        }
+        let bytes = random::<24>()?;
         let word = |at: usize| u64::from_ne_bytes(array(&bytes[at..at + 8]));
         let identity = u128::from(word(0)) << 64 | u128::from(word(8));
         Ok(Self {
@@ -108,6 +104,19 @@ impl Address {
             tcp: ip.map(|ip| SocketAddr::new(ip, port)),
         })
     }
+}
+
+/// Random bytes of the kernel.
+///
+/// # Errors
+/// If the kernel has none.
+pub(super) fn random<const N: usize>() -> Result<[u8; N], rustix::io::Errno> {
+    let mut bytes = [0; N];
+    let got = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    if got < N {
+        return Err(rustix::io::Errno::AGAIN);
+    }
+    Ok(bytes)
 }
 
 /// The slice as an array; its length is known where this is called.

@@ -22,6 +22,8 @@ pub(crate) enum LinkError {
     Closed,
     /// The peer broke the rules of the wire.
     Broken,
+    /// Whoever listens at the peer's port does not know its key.
+    Stranger,
 }
 
 impl From<Broken> for LinkError {

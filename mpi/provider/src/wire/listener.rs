@@ -4,14 +4,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::Uid;
 
 use super::address::{Address, array, outside_ip};
 use super::file::{new_file, recv_with_file, send_file};
 use super::link::{Link, ShmLink};
+use super::proof::{self, CALL};
 use super::ring::ring_bytes;
-use super::tcp::TcpLink;
+use super::tcp::{First, TcpLink};
 
 const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 const BACKLOG: i32 = 1024;
@@ -104,6 +105,7 @@ impl Listener {
                 socket,
                 source: Source::Process(pid),
                 got: Vec::new(),
+                is_known: false,
             }));
         }
         let accepted = rustix::net::acceptfrom_with(self.tcp.as_ref()?, FLAGS);
@@ -117,6 +119,7 @@ impl Listener {
                 socket,
                 source: Source::Machine(from.ip()),
                 got: Vec::new(),
+                is_known: false,
             }),
             None => Err(Errno::CONNABORTED),
         })
@@ -197,6 +200,8 @@ pub(crate) struct Newcomer {
     socket: OwnedFd,
     source: Source,
     got: Vec<u8>,
+    /// By TCP: it has proved that it knows the key.
+    is_known: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -222,7 +227,13 @@ impl Newcomer {
         self.source
     }
 
-    /// Reads the hello. `Ok(None)`: not all of it is there.
+    /// Whether the caller has proved that it knows the key, though its hello is still to come.
+    pub(crate) fn is_known(&self) -> bool {
+        self.is_known
+    }
+
+    /// Reads the hello, and by TCP the call before it, which is answered. `Ok(None)`: not all of it
+    /// is there.
     ///
     /// # Errors
     /// The peer is refused, or closed the connection.
@@ -236,24 +247,29 @@ impl Newcomer {
                 _ => Err(Errno::BADMSG),
             };
         }
+        let wanted = if self.is_known { HELLO } else { CALL };
         let mut bytes = [0; HELLO];
-        match rustix::net::recv(
-            &self.socket,
-            &mut bytes[self.got.len()..],
-            RecvFlags::empty(),
-        ) {
+        let room = &mut bytes[..wanted - self.got.len()];
+        match rustix::net::recv(&self.socket, room, RecvFlags::empty()) {
             Ok((0, _)) => return Err(Errno::CONNRESET),
-            Ok((count, _)) => {
-                let start = self.got.len();
-                self.got.extend_from_slice(&bytes[start..start + count]);
-            }
+            Ok((count, _)) => self.got.extend_from_slice(&bytes[..count]),
             Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
             Err(error) => return Err(error),
         }
-        if self.got.len() < HELLO {
+        if self.got.len() < wanted {
             return Ok(None);
         }
-        Self::check(&array(&self.got), listener, false).map(Some)
+        if self.is_known {
+            return Self::check(&array(&self.got), listener, false).map(Some);
+        }
+        let answer = proof::answer(&listener.address, &array(&self.got)).ok_or(Errno::ACCESS)?;
+        // A new stream has room for it.
+        if rustix::net::send(&self.socket, &answer, SendFlags::NOSIGNAL)? < answer.len() {
+            return Err(Errno::AGAIN);
+        }
+        self.got.clear();
+        self.is_known = true;
+        Ok(None)
     }
 
     fn check(bytes: &[u8; HELLO], listener: &Listener, local: bool) -> Result<Hello, Errno> {
@@ -272,7 +288,7 @@ impl Newcomer {
     /// its memory file is not sound.
     pub(crate) fn enter(self, hello: &Hello) -> Result<Link, (Errno, Option<Self>)> {
         if !self.source.is_local() {
-            return Ok(Link::Tcp(TcpLink::new(self.socket, &[])));
+            return Ok(Link::Tcp(TcpLink::new(self.socket, First::default())));
         }
         let file = match recv_with_file(&self.socket, &mut [0; HELLO]) {
             Ok((_, Some(file))) => file,
@@ -313,7 +329,13 @@ pub(crate) fn connect(from: &Address, to: &Address, lines: usize) -> Result<Link
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error),
         }
-        return Ok(Link::Tcp(TcpLink::new(socket, &hello(0))));
+        let (call, owed) = proof::call(to)?;
+        let first = First {
+            bytes: call.to_vec(),
+            sent: 0,
+            then: Some((owed, hello(0).to_vec())),
+        };
+        return Ok(Link::Tcp(TcpLink::new(socket, first)));
     }
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, FLAGS, None)?;
     rustix::net::connect(

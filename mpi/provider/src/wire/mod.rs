@@ -4,7 +4,8 @@
 //! to was given. A peer that connects says hello with its own address and the key that it was
 //! given with this endpoint's address. Between processes of one machine the hello carries the
 //! descriptor of a memory file with two rings, one for each direction; the socket then only
-//! reports a lost peer and wakes a sleeper. There are no names in a file system, so a killed
+//! reports a lost peer and wakes a sleeper. Over TCP both sides first prove that they know that key
+//! (`proof`), and the hello follows. There are no names in a file system, so a killed
 //! process leaves nothing behind, and `/dev/shm` need not exist.
 //!
 //! Each process writes to its own memory and to the rings, and to nothing else. It may read the
@@ -23,6 +24,7 @@ mod link;
 mod listener;
 mod memory;
 mod peers;
+mod proof;
 mod record;
 mod ring;
 mod shared;
@@ -38,6 +40,8 @@ pub(crate) use memory::{PeerMemory, gather, scatter};
 #[cfg(test)]
 pub(crate) use peers::PEERS_MIN;
 pub(crate) use peers::{PeerId, Peers};
+#[cfg(test)]
+pub(crate) use proof::{CALL, PROOF, answer, call};
 pub(crate) use record::{Bytes, EAGER_MAX, INLINE, Kind, LONG_MAX, Record, flag};
 #[cfg(test)]
 pub(crate) use ring::ring_bytes;

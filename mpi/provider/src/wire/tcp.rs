@@ -1,5 +1,6 @@
 //! A TCP stream of records: each is its head's words in the machine's byte order, then its payload.
-//! The hello checks the byte order.
+//! The hello checks the byte order. Before the hello both sides prove that they know the key
+//! ([`proof`](super::proof)).
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -9,6 +10,7 @@ use rustix::net::{RecvFlags, SendFlags};
 use super::address::array;
 use super::link::LinkError;
 use super::memory::gather;
+use super::proof::PROOF;
 use super::record::{Bytes, HEAD_WORDS, Record};
 use crate::bindings::IoVec;
 
@@ -22,6 +24,7 @@ pub(crate) const IN_MAX: usize = 1 << 18;
 #[derive(Debug)]
 pub(crate) struct TcpLink {
     socket: OwnedFd,
+    first: First,
     out: Vec<u8>,
     /// Bytes of `out` that the kernel has taken.
     sent: usize,
@@ -29,23 +32,61 @@ pub(crate) struct TcpLink {
     /// Bytes of `into` that were handed out.
     read: usize,
     ended: bool,
-    /// Bytes that the kernel did not take before the stream ended.
+    /// Bytes of records that the kernel did not take before the stream ended.
     lost: usize,
+    /// The listener has not proved that it is the peer.
+    is_stranger: bool,
+}
+
+/// What comes before the first record.
+#[derive(Debug, Default)]
+pub(super) struct First {
+    /// Bytes that may leave now.
+    pub(super) bytes: Vec<u8>,
+    /// Those that the kernel has taken.
+    pub(super) sent: usize,
+    /// The proof that the listener owes, and the bytes that follow it. No record leaves before.
+    pub(super) then: Option<([u8; PROOF], Vec<u8>)>,
+}
+
+/// What the kernel did with bytes that were given to it.
+enum Gave {
+    All,
+    /// Still connecting, or full.
+    NotAll,
+    Ended,
+}
+
+fn give(socket: &OwnedFd, bytes: &[u8], sent: &mut usize) -> Gave {
+    while *sent < bytes.len() {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        match rustix::net::send(socket, &bytes[*sent..], flags) {
+            Ok(count) => *sent += count,
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN | Errno::NOTCONN | Errno::ALREADY | Errno::INPROGRESS) => {
+                return Gave::NotAll;
+            }
+            Err(_) => return Gave::Ended,
+        }
+    }
+    Gave::All
 }
 
 impl TcpLink {
-    /// A link over this socket, which sends `first` before everything else.
-    pub(super) fn new(socket: OwnedFd, first: &[u8]) -> Self {
+    /// A link over this socket, which begins with `first`.
+    pub(super) fn new(socket: OwnedFd, first: First) -> Self {
         // Without it small messages wait for each other. An old kernel may refuse it.
         let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);
         Self {
             socket,
-            out: first.to_vec(),
+            first,
+            out: Vec::new(),
             sent: 0,
             into: Vec::with_capacity(IN_MAX),
             read: 0,
             ended: false,
             lost: 0,
+            is_stranger: false,
         }
     }
 
@@ -91,26 +132,66 @@ impl TcpLink {
     }
 
     pub(super) fn flush(&mut self) -> bool {
-        while self.sent < self.out.len() {
-            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-            match rustix::net::send(&self.socket, &self.out[self.sent..], flags) {
-                Ok(count) => self.sent += count,
-                Err(Errno::INTR) => {}
-                // Still connecting, or full.
-                Err(Errno::AGAIN | Errno::NOTCONN | Errno::ALREADY | Errno::INPROGRESS) => {
-                    self.forget_sent();
-                    return false;
-                }
-                Err(_) => {
-                    self.ended = true;
-                    self.lost += self.out.len() - self.sent;
-                    break;
-                }
+        let gave = match self.begin() {
+            Gave::All => give(&self.socket, &self.out, &mut self.sent),
+            gave => gave,
+        };
+        match gave {
+            Gave::All => {}
+            Gave::NotAll => {
+                self.forget_sent();
+                return false;
+            }
+            Gave::Ended => {
+                self.ended = true;
+                self.lost += self.out.len() - self.sent;
             }
         }
         self.out.clear();
         self.sent = 0;
         true
+    }
+
+    /// Sends what comes before the first record.
+    fn begin(&mut self) -> Gave {
+        loop {
+            match give(&self.socket, &self.first.bytes, &mut self.first.sent) {
+                Gave::All if self.first.then.is_none() => return Gave::All,
+                Gave::All => {}
+                gave => return gave,
+            }
+            self.hear_proof();
+            match (&self.first.then, self.ended) {
+                (None, _) => {}
+                (Some(_), true) => return Gave::Ended,
+                (Some(_), false) => return Gave::NotAll,
+            }
+        }
+    }
+
+    /// Checks what the listener has sent first. Without the right proof it gets nothing.
+    #[cold]
+    fn hear_proof(&mut self) {
+        if self.ended {
+            return;
+        }
+        self.read_ahead();
+        let Some(proof) = self.into.get(..PROOF) else {
+            return;
+        };
+        let is_right = |owed: &mut ([u8; PROOF], Vec<u8>)| {
+            u128::from_ne_bytes(owed.0) == u128::from_ne_bytes(array(proof))
+        };
+        match self.first.then.take_if(is_right) {
+            Some((_, bytes)) => {
+                self.into.drain(..PROOF);
+                (self.first.bytes, self.first.sent) = (bytes, 0);
+            }
+            None => {
+                (self.ended, self.is_stranger) = (true, true);
+                self.into.clear();
+            }
+        }
     }
 
     /// Frees the bytes that the kernel has taken. A stream that is never empty would keep them all.
@@ -136,6 +217,12 @@ impl TcpLink {
     /// Reads the kernel's data as far as there is room.
     pub(super) fn fill(&mut self) {
         self.flush();
+        if self.first.then.is_none() {
+            self.read_ahead();
+        }
+    }
+
+    fn read_ahead(&mut self) {
         while self.into.len() < IN_MAX {
             let start = self.into.len();
             self.into.resize(IN_MAX, 0);
@@ -173,10 +260,10 @@ impl TcpLink {
     }
 
     fn nothing(&self) -> Result<Option<(Record, Bytes)>, LinkError> {
-        if self.ended {
-            Err(LinkError::Closed)
-        } else {
-            Ok(None)
+        match (self.ended, self.is_stranger) {
+            (false, _) => Ok(None),
+            (true, false) => Err(LinkError::Closed),
+            (true, true) => Err(LinkError::Stranger),
         }
     }
 
@@ -188,6 +275,8 @@ impl TcpLink {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.out.is_empty() && !self.ended
+        let waits_for_proof = self.first.then.is_some();
+        let first_has_left = self.first.sent == self.first.bytes.len();
+        first_has_left && (waits_for_proof || self.out.is_empty()) && !self.ended
     }
 }

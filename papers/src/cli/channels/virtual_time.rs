@@ -3,12 +3,12 @@
 use clap::ValueEnum;
 use dpamatch_papers::channels::discovery::{Bursts, Discovery, Gap, discover};
 use dpamatch_papers::channels::latency::{PUBLISHED, RATIOS, latency_ns};
-use dpamatch_papers::channels::thresholds::{Way, overlap, threshold};
+use dpamatch_papers::channels::thresholds::{Transport, overlap, threshold};
 use dpamatch_papers::channels::{Channel, PolicySpec, PollCosts};
 use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Bars, Figure, Lines, Series};
 
-use super::{Args, Interrupted, Kind, Results, What};
+use super::{Args, Distribution, Interrupted, Results, What};
 use dpamatch_tools::table::{Cell, Table};
 
 const ROUNDS: u32 = 2000;
@@ -21,8 +21,10 @@ pub(super) fn steps(args: &Args, what: What) -> usize {
         What::Discovery => {
             args.kind.len() * args.bursts.len() + HISTORY_BURSTS.len() * HISTORIES.len()
         }
-        What::NeverWorse => Kind::value_variants().len() * Gap::STUDIED.len() * args.bursts.len(),
-        What::Overhead | What::Thresholds => 0,
+        What::NeverWorse => {
+            Distribution::value_variants().len() * Gap::STUDIED.len() * args.bursts.len()
+        }
+        _ => 0,
     }
 }
 
@@ -328,7 +330,7 @@ pub(super) fn never_worse(
         ["kind", "gap_ns", "policy", "worst_to_best", "at_bursts"],
     )
     .keyed(3);
-    for &kind in Kind::value_variants() {
+    for &kind in Distribution::value_variants() {
         for gap in Gap::STUDIED {
             let mut worst: Vec<(f64, u32)> = vec![(0.0, 0); args.policy.len()];
             for &length in &args.bursts {
@@ -400,7 +402,7 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
         Axis::linear("total / computation"),
         ["4", "4096", "131072"],
     );
-    for way in Way::ALL {
+    for way in Transport::ALL {
         let mut points = Vec::new();
         for &bytes in &sizes {
             let us = way.moving_ns(costs, bytes) as f64 / 1e3;
@@ -431,11 +433,11 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
         let mut panel = Lines::new(format!("overlap of {bytes} bytes"), x, y);
         let at = |way, us: u64| overlap(costs, way, bytes, EAGER_MAX, us * 1000);
         for &us in &args.compute {
-            let ways = Way::ALL.map(|way| (way.name(), Cell::from(at(way, us))));
+            let ways = Transport::ALL.map(|way| (way.name(), Cell::from(at(way, us))));
             let keys = [("bytes", bytes.into()), ("compute_us", us.into())];
             overlap_over_time.row(keys.into_iter().chain(ways));
         }
-        for way in Way::ALL {
+        for way in Transport::ALL {
             let points = args.compute.iter().map(|&us| (us as f64, at(way, us)));
             panel = panel.with(Series::line(way.name(), points));
         }
@@ -448,7 +450,7 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
     )
     .keyed(3)
     .named(&[("published", "published_bytes")]);
-    let by_latency = threshold(costs, Way::SharedMemory, Way::Kernel, &sizes);
+    let by_latency = threshold(costs, Transport::SharedMemory, Transport::Kernel, &sizes);
     chosen.push([
         "latency".into(),
         "shared_memory".into(),
@@ -458,7 +460,7 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
     ]);
     let better = |bytes: &u64| {
         let of = |way| overlap(costs, way, *bytes, EAGER_MAX, compute_ns);
-        of(Way::Network) <= of(Way::SharedMemory)
+        of(Transport::Network) <= of(Transport::SharedMemory)
     };
     let place = sizes
         .iter()

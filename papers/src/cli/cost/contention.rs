@@ -2,7 +2,7 @@ use std::path::Path;
 
 use dpamatch_papers::cost::contention::{Torus, contention_s, line_test, link_bytes};
 use dpamatch_papers::cost::transfer::node_aware_s;
-use dpamatch_papers::cost::{Layout, Place, Profile};
+use dpamatch_papers::cost::{Distance, Layout, Profile};
 use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
@@ -18,7 +18,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "ROUTERS", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=1024))]
     routers: u32,
     /// Bytes of each message
-    #[arg(long, value_name = "BYTES,..", value_delimiter = ',', default_value = "1024,16384,262144,1048576",
+    #[arg(long = "bytes", value_name = "BYTES,..", value_delimiter = ',', default_value = "1024,16384,262144,1048576",
           value_parser = clap::value_parser!(u64).range(1..=BYTES_MAX))]
     sizes: Vec<u64>,
     /// Sending processes per node
@@ -91,7 +91,7 @@ pub(super) fn run(
                 .unwrap_or(0);
             let hops = f64::from(args.routers / 2);
             let cube = link_bytes(hops, bytes as f64, senders);
-            let alone_s = node_aware_s(profile, Place::Network, bytes, senders);
+            let alone_s = node_aware_s(profile, Distance::Network, bytes, senders);
             let waiting_s = contention_s(delta, load as f64);
             moving.push((bytes as f64, us(alone_s)));
             total.push((bytes as f64, us(alone_s + waiting_s)));

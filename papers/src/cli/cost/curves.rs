@@ -1,13 +1,14 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dpamatch_papers::cost::contention::{Torus, contention_s, line_test};
+use dpamatch_papers::cost::fit::{Run, read_csv};
 use dpamatch_papers::cost::queue::bound_s;
 use dpamatch_papers::cost::transfer::node_aware_s;
-use dpamatch_papers::cost::{Place, Profile};
+use dpamatch_papers::cost::{Distance, Profile};
 use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
-use super::{folder, us};
+use super::{bad_line, file_or_stdin, folder, us};
 use dpamatch_tools::table::{Cell, Table};
 
 /// The model's curves: moving over the size of a message, and all three terms over the number of
@@ -26,6 +27,38 @@ pub(super) struct Args {
     #[arg(long, value_name = "P,..", value_delimiter = ',', default_value = "1,4,16",
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     senders: Vec<u32>,
+    /// Measured runs (CSV as for cost fit; - for standard input), beside the model
+    #[arg(long, value_name = "FILE")]
+    runs: Option<PathBuf>,
+}
+
+/// The model's time for a message of a run, and the measured one, in microseconds.
+fn both(profile: &Profile, run: &Run) -> [f64; 2] {
+    let messages = run.messages.max(1);
+    let model = node_aware_s(profile, run.place, run.bytes / messages, run.ppn);
+    [us(model), us(run.seconds / messages as f64)]
+}
+
+fn measured(profile: &Profile, runs: &[Run]) -> Table {
+    let title = format!(
+        "Measured runs beside moving on {}, a message of each.",
+        profile.name
+    );
+    let mut table = Table::open("measured", title)
+        .keyed(3)
+        .note("The model leaves searching and contention out here.");
+    for run in runs {
+        let [model, measured] = both(profile, run);
+        table.row([
+            ("senders_per_node", run.ppn.into()),
+            ("place", run.place.name().into()),
+            ("bytes", (run.bytes / run.messages.max(1)).into()),
+            ("measured_us", measured.into()),
+            ("model_us", model.into()),
+            ("measured_to_model", Cell::Real(measured / model)),
+        ]);
+    }
+    table
 }
 
 /// Lengths of messages, as powers of two.
@@ -38,6 +71,13 @@ pub(super) fn run(
     profile: &Profile,
     out: Option<&Path>,
 ) -> anyhow::Result<Vec<Table>> {
+    let runs = match &args.runs {
+        Some(path) => {
+            let (name, input) = file_or_stdin(path)?;
+            read_csv(input).map_err(|error| bad_line(&name, &error))?
+        }
+        None => Vec::new(),
+    };
     let mut moving = Table::open(
         "moving",
         format!("One message of each sender, {}.", profile.name),
@@ -56,7 +96,8 @@ pub(super) fn run(
         let at = |place, bytes| us(node_aware_s(profile, place, bytes, senders));
         let sizes = || POWERS.map(|power| 1_u64 << power);
         for bytes in sizes() {
-            let places = Place::ALL.map(|place| (format!("{}_us", place.name()), at(place, bytes)));
+            let places =
+                Distance::ALL.map(|place| (format!("{}_us", place.name()), at(place, bytes)));
             let places = places.into_iter().map(|(name, it)| (name, Cell::Real(it)));
             let keys = [
                 ("senders_per_node", senders.into()),
@@ -68,9 +109,24 @@ pub(super) fn run(
                     .chain(places),
             );
         }
-        for place in Place::ALL {
+        for place in Distance::ALL {
             let points = sizes().map(|bytes| (bytes as f64, at(place, bytes)));
             panel = panel.with(Series::line(place.name(), points));
+            let here = runs
+                .iter()
+                .filter(|run| run.place == place && run.ppn == senders);
+            let mut points: Vec<_> = here
+                .map(|run| {
+                    let [_, measured] = both(profile, run);
+                    let bytes = run.bytes / run.messages.max(1);
+                    (bytes as f64, measured, (measured, measured))
+                })
+                .collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            if !points.is_empty() {
+                let name = format!("{}, measured", place.name());
+                panel = panel.with(Series::measured(name, points));
+            }
         }
         figure = figure.with(panel);
     }
@@ -93,7 +149,7 @@ pub(super) fn run(
         ["moving_us", "searching_us", "contention_us", "total_us"].map(|name| (name, Vec::new()));
     for &n in &args.messages {
         let bytes = args.bytes.div_ceil(n);
-        let moving = n as f64 * node_aware_s(profile, Place::Network, bytes, most);
+        let moving = n as f64 * node_aware_s(profile, Distance::Network, bytes, most);
         let searching = bound_s(profile.queue.gamma_s, n);
         let values = [
             moving,
@@ -132,5 +188,9 @@ pub(super) fn run(
         folder(path)?;
         figure.write(path, "curves")?;
     }
-    Ok(vec![moving, terms])
+    let mut tables = vec![moving, terms];
+    if args.runs.is_some() {
+        tables.push(measured(profile, &runs));
+    }
+    Ok(tables)
 }

@@ -5,7 +5,7 @@ use dpamatch::engine::BinCount;
 use dpamatch_papers::cost::from_trace;
 use dpamatch_papers::cost::steps::steps_by_rank;
 use dpamatch_papers::cost::{
-    MessageList, PhaseCost, Place, Profile, Protocol, QueueTerm, RankCost, Split, by_place,
+    Distance, MessageList, PhaseCost, Profile, Protocol, QueueTerm, RankCost, Split, by_place,
 };
 use dpamatch_tools::counted;
 use dpamatch_traces::OpenOptions;
@@ -146,7 +146,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         all += phase.messages.len();
         phases.push((phase.name.clone(), phase.messages.len(), cost, total));
         let table = by_place(profile, &phase.messages);
-        for place in Place::ALL {
+        for place in Distance::ALL {
             for protocol in Protocol::ALL {
                 let (messages, bytes) = table[place as usize][protocol as usize];
                 if messages > 0 {

@@ -3,7 +3,7 @@
 use dpamatch_papers::cost::contention::{contention_s, link_bytes};
 use dpamatch_papers::cost::queue::{bound_s, third_s};
 use dpamatch_papers::cost::transfer::{max_rate_s, postal_s};
-use dpamatch_papers::cost::{Place, Profile};
+use dpamatch_papers::cost::{Distance, Profile};
 use dpamatch_tools::counted;
 
 use super::us;
@@ -31,8 +31,8 @@ pub(super) fn run(profile: &Profile) -> Vec<Table> {
     for bytes in LENGTHS {
         let protocol = profile.protocol(bytes);
         let postal = |place| Cell::from(us(postal_s(profile.link(place, protocol), bytes)));
-        let full = max_rate_s(profile.link(Place::Network, protocol), bytes, ppn);
-        let [socket, node, network] = Place::ALL.map(postal);
+        let full = max_rate_s(profile.link(Distance::Network, protocol), bytes, ppn);
+        let [socket, node, network] = Distance::ALL.map(postal);
         one.push([
             bytes.into(),
             protocol.name().into(),

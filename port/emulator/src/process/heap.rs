@@ -328,3 +328,43 @@ impl Place {
         u32::from_be(record.load(Ordering::Acquire))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A block whose first write is awaited is freed, and another one gets its address: of that one
+    /// no write is awaited.
+    #[test]
+    fn a_freed_block_awaits_no_write() {
+        let heap = Heap::new(1 << 16).expect("a heap");
+        let [first, kept] = [(); 2].map(|()| heap.allocate(64).expect("room"));
+        heap.expect_writes(first);
+        heap.expect_writes(kept);
+        heap.free(first).expect("a block");
+        let mut blocks = (0..1 << 10).map_while(|_| heap.allocate(64).ok());
+        assert!(
+            blocks.any(|block| block == first),
+            "its place is used again"
+        );
+        assert!(!heap.is_written(first));
+        assert_eq!([(); 2].map(|()| heap.is_written(kept + 63)), [true, false]);
+    }
+
+    #[test]
+    fn bytes_are_counted_as_asked_for_and_as_taken() {
+        let heap = Heap::new(1 << 16).expect("a heap");
+        let counts = |requested: u64, allocated: u64| {
+            let info = heap.info();
+            let now = [info.size, info.requested, info.allocated, info.free];
+            assert_eq!(now, [1 << 16, requested, allocated, (1 << 16) - allocated]);
+        };
+        counts(0, 0);
+        let blocks = [1, 63, 64, 65].map(|bytes| heap.allocate(bytes).expect("room"));
+        counts(193, 320);
+        heap.free(blocks[3]).expect("a block");
+        counts(128, 192);
+        assert!(heap.free(blocks[3]).is_err() && heap.free(blocks[0] + 1).is_err());
+        counts(128, 192);
+    }
+}

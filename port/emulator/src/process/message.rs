@@ -5,7 +5,7 @@ use std::ffi::c_void;
 pub(crate) struct Stream {
     pub(crate) file: *mut libc::FILE,
     pub(crate) level: u8,
-    /// Bytes that wait for a flush; none when messages are printed at once.
+    /// Bytes that wait for a flush; none when messages are printed immediately.
     pub(crate) waits: Option<usize>,
     pub(crate) held: Vec<u8>,
 }

@@ -246,3 +246,86 @@ impl Cq {
         !self.armed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Heap;
+
+    const LOG_DEPTH: u8 = 3;
+    const DEPTH: u32 = 8;
+
+    /// A queue of eight entries with these counts.
+    fn queue(producer: u32, consumed: u32) -> Cq {
+        let heap = Heap::new(1 << 20).expect("a heap");
+        let bytes = u64::from(DEPTH) * format::CQE;
+        let ring = heap.allocate(bytes).expect("room");
+        let record = heap.allocate(8).expect("room");
+        let places = [(ring, bytes), (record, 8)].map(|(at, bytes)| heap.place(at, bytes));
+        let [ring, record] = places.map(|place| place.expect("in the heap"));
+        // SAFETY: four bytes of the record, which nobody else has.
+        unsafe { record.at(0, 4).cast::<u32>().write(consumed.to_be()) };
+        let mut queue = Cq::new(1, (ring, record), LOG_DEPTH, None);
+        queue.producer = producer;
+        queue
+    }
+
+    const STARTS: [u32; 5] = [0, 3, 100, INDEX - 2, INDEX];
+
+    /// The index of an earlier round is told up to the depth, and further back it is another one.
+    #[test]
+    fn an_old_index_is_at_most_the_depth_behind() {
+        for consumed in STARTS {
+            let queue = queue(consumed, consumed);
+            for behind in [0, 1, 2, DEPTH - 1, DEPTH, DEPTH + 1, INDEX] {
+                let index = consumed.wrapping_sub(behind) & INDEX;
+                let told = (1..=8).contains(&behind).then_some(consumed);
+                assert_eq!(queue.is_behind(index), told, "{behind} behind {consumed}");
+            }
+        }
+    }
+
+    #[test]
+    fn half_of_all_indices_are_ahead() {
+        for producer in STARTS {
+            let queue = queue(producer, producer);
+            for (ahead, is_ahead) in [
+                (0, false),
+                (1, true),
+                (INDEX / 2, true),
+                (INDEX / 2 + 1, false),
+                (INDEX, false),
+            ] {
+                let index = (producer + ahead) & INDEX;
+                assert_eq!(
+                    queue.is_ahead(index),
+                    is_ahead,
+                    "{ahead} ahead of {producer}"
+                );
+            }
+        }
+    }
+
+    /// A queue holds as many completions as it has entries. The next one breaks it, unless it may.
+    #[test]
+    fn a_queue_is_full_at_its_depth() {
+        for producer in STARTS {
+            for (waiting, ignores, goes_on) in [
+                (DEPTH - 1, false, true),
+                (DEPTH, false, false),
+                (DEPTH, true, true),
+                (DEPTH + 1, true, true),
+            ] {
+                let consumed = producer.wrapping_sub(waiting) & INDEX;
+                let mut queue = queue(producer, consumed);
+                queue.overrun_ignore = ignores;
+                assert_eq!((queue.waiting(), queue.armed), (waiting, true));
+                let event = queue.push(&Completion::default());
+                let next = (producer + 1) & INDEX;
+                let after = if goes_on { next } else { producer };
+                assert_eq!((event, queue.broken), (goes_on, !goes_on), "{waiting}");
+                assert_eq!((queue.producer, queue.armed), (after, !goes_on));
+            }
+        }
+    }
+}

@@ -2,7 +2,7 @@
 //! one is in another program ([`super::far`]).
 
 use super::completion::Completion;
-use super::send::{Undone, local};
+use super::send::{Sender, Undone, local};
 use super::{Nic, Receiver, Wq, format};
 use crate::status::Refusal;
 
@@ -53,10 +53,8 @@ impl Wq {
             .ok_or("no pair of queues")?
             .step(state, remote)?;
         if state == RESET {
-            self.send.iter_mut().for_each(|own| own.begin_anew());
-            self.receive
-                .iter_mut()
-                .for_each(|own| (own.taken, own.broken) = (0, false));
+            self.send.iter_mut().for_each(Sender::reset);
+            self.receive.iter_mut().for_each(Receiver::reset);
         }
         Ok(())
     }
@@ -312,5 +310,70 @@ impl Nic {
         }
         self.complete(cqn, &completion);
         landed.map_err(|why| Undone::Bad(format::REMOTE_OPERATION, why))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::process::Heap;
+
+    /// A pair in the state of an error, as after work that has failed on both queues.
+    fn failed() -> Wq {
+        let heap = Heap::new(1 << 20).expect("a heap");
+        let place = |bytes| {
+            let at = heap.allocate(bytes).expect("room");
+            heap.place(at, bytes).expect("in the heap")
+        };
+        let mut send = Sender::new(7, 8, place(512), 3);
+        (send.read, send.rung, send.broken) = (3, 5, true);
+        (send.stalled, send.is_reported) = (Some(Instant::now()), true);
+        let mut receive = Receiver::new(9, 10, place(512), place(8), 4, 5);
+        (receive.taken, receive.broken) = (2, true);
+        let mut pair = Pair::new(0);
+        pair.state = ERROR;
+        Wq {
+            send: Some(send),
+            receive: Some(receive),
+            pair: Some(pair),
+            ..Wq::default()
+        }
+    }
+
+    /// A reset forgets all work and keeps the rings; no other step does.
+    #[test]
+    fn a_reset_pair_is_as_it_was_made() {
+        let mut wq = failed();
+        assert!(wq.step(READY_TO_SEND, 0).is_err());
+        wq.step(ERROR, 0).expect("from every state");
+        for is_reset in [false, true] {
+            if is_reset {
+                wq.step(RESET, 0).expect("from every state");
+            }
+            let send = wq.send.as_ref().expect("a queue");
+            let done = (send.read, send.rung, send.broken);
+            assert_eq!(
+                done,
+                if is_reset {
+                    (0, 0, false)
+                } else {
+                    (3, 5, true)
+                }
+            );
+            assert_eq!(
+                (send.stalled.is_none(), send.is_reported),
+                (is_reset, !is_reset)
+            );
+            assert_eq!((send.cqn, send.user_index, send.log_depth), (7, 8, 3));
+            let receive = wq.receive.as_ref().expect("a queue");
+            let done = (receive.taken, receive.broken);
+            assert_eq!(done, if is_reset { (0, false) } else { (2, true) });
+            assert_eq!((receive.cqn, receive.user_index), (9, 10));
+            assert_eq!((receive.log_depth, receive.log_stride), (4, 5));
+        }
+        let state = |wq: &Wq| wq.pair.map(|pair| pair.state);
+        assert_eq!(state(&wq), Some(RESET));
     }
 }

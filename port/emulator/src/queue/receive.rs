@@ -47,6 +47,11 @@ impl Receiver {
         }
     }
 
+    /// As it was made: no buffer was taken.
+    pub(super) fn reset(&mut self) {
+        (self.taken, self.broken) = (0, false);
+    }
+
     pub(crate) fn has_buffer(&self) -> bool {
         !self.broken && self.record.word(0) as u16 != self.taken
     }

@@ -62,10 +62,13 @@ impl Sender {
         }
     }
 
-    /// An empty queue: what was asked has no answer any more.
-    pub(super) fn begin_anew(&mut self) {
-        (self.read, self.rung, self.broken) = (0, 0, false);
-        (self.asked, self.parts) = (None, Vec::new());
+    /// As it was made: nothing was rung or read, and no entry waits. The count of requests goes on,
+    /// so that an answer to an earlier one is none.
+    pub(super) fn reset(&mut self) {
+        *self = Self {
+            asks: self.asks,
+            ..Self::new(self.cqn, self.user_index, self.ring.clone(), self.log_depth)
+        };
     }
 
     /// The entry at `index`, in the memory of `bytes`.

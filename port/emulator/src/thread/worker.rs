@@ -594,7 +594,7 @@ unsafe fn activation(unit: &Unit, stack: DefaultStack) -> Coroutine<(), Pause, P
 }
 
 /// Gives the worker back, and comes back when the thread runs again. Handlers that are called
-/// without a coroutine go on at once.
+/// without a coroutine go on immediately.
 pub(crate) fn pause(unit: &Unit, pause: Pause) {
     if let Some(yielder) = unit.own.yielder.get() {
         // SAFETY: the yielder of this running coroutine, which lives on its stack.

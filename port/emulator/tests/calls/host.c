@@ -1,234 +1,215 @@
-/* Host part: does the calls of a script, which it repeats with what they answer.
+/* Host part: `calls NAME` does one list of calls, and compares what each returns and prints.
  *
- *     > call word...            prints the call's status or answer
- *     > name = call word...     keeps it
- *     > name = structure field=word...
+ *     IS(call, value)          returns the value and prints nothing
+ *     SAYS(call, value, text)  returns the value and prints the lines
+ *     EQ(call, value)          returns the value; SAID below compares what it prints later
+ *     SAID(text)               the lines printed since the last comparison
  *
- * A word is a number, a name, a sum of both, "text", *word (what lies there), &name (the place of
- * what it names). */
+ * In lines, `...` is an address of the host or a path. Places in the device part are left out. */
 #define _GNU_SOURCE
 #include <libflexio/flexio.h>
-#include <dlfcn.h>
+#include <infiniband/mlx5dv.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 extern struct flexio_app *calls;
 
-#define F(structure, field) { "flexio_" #structure "_attr." #field, \
-			      offsetof(struct flexio_##structure##_attr, field), \
-			      sizeof(((struct flexio_##structure##_attr *)0)->field) }
-#define H(field) F(event_handler, field)
-#define CQ(field) F(cq, field)
-#define WQ(field) F(wq, field)
-#define QP(field) F(qp, field)
-static const struct { const char *name; size_t at, bytes; } fields[] = {
-	F(app, app_name), F(app, app_ptr), F(app, app_bsize), F(app_select, app_name), F(process, pd), F(process, uar),
-	H(host_stub_func), H(arg), H(thread_local_storage_daddr), H(affinity.type), H(affinity.id),
-	F(cmdq, workers), F(cmdq, batch_size), F(cmdq, state), F(mkey, pd), F(mkey, daddr), F(mkey, len),
-	F(mkey, access), CQ(log_cq_depth), CQ(element_type), CQ(cqe_comp_type), CQ(cc), CQ(no_arm),
-	CQ(always_armed), CQ(overrun_ignore), CQ(thread), CQ(cq_dbr_daddr), CQ(cq_ring_qmem.daddr),
-	CQ(cq_ring_qmem.memtype), WQ(log_wq_stride), WQ(log_wq_depth), WQ(user_index),
-	WQ(wq_ring_qmem.daddr), WQ(wq_dbr_qmem.daddr), QP(transport_type), QP(qp_access_mask),
-	QP(log_sq_depth), QP(log_rq_depth), QP(sq_cqn), QP(rq_cqn), QP(rq_type), QP(user_index),
-	QP(qp_wq_buff_qmem.daddr), QP(qp_wq_dbr_qmem.daddr),
-	QP(qp_sq_buff_qmem.daddr), QP(next_state), QP(remote_qp_num), F(msg_stream, data_bsize),
-	F(msg_stream, sync_mode), F(msg_stream, level),
-};
+static const char *list;
+static int printed, errors;
 
-static struct { char name[24]; uint64_t value; } names[256];
-static char line[512];
-
-static void fail(const char *why, const char *word)
+__attribute__((noreturn))
+static void fail(int line, const char *what, const char *found, const char *wanted)
 {
-	printf("%s: %s\n", why, word);
-	exit(1);
+	dprintf(errors, "%s.c:%d: %s\n  is     %s\n  wanted %s\n", list, line, what, found, wanted);
+	_exit(1);
 }
 
-static uint64_t *place(const char *name, int is_new)
+/* A word without what differs from machine to machine. */
+static const char *plain(const char *word)
 {
-	for (size_t at = 0; at < 256; at++) {
-		if (is_new && !*names[at].name)
-			strncpy(names[at].name, name, 23);
-		if (!strcmp(names[at].name, name))
-			return &names[at].value;
+	size_t bare = strlen(word);
+
+	while (bare && strchr(",;", word[bare - 1]))
+		bare--;
+	if (bare == 14 && !strncmp(word, "0x", 2) && word[2] != '2')
+		return "...";
+	return strncmp(word, "/proc/", 6) ? word : "...";
+}
+
+static void without_place(char *line)
+{
+	char *place = NULL;
+
+	for (char *next = line; (next = strstr(next, ", at ")); next++)
+		place = next;
+	if (place && strstr(place, "/device.c:"))
+		*place = 0;
+}
+
+/* Compares what was printed since the last time. */
+static void said(int line, const char *wanted)
+{
+	static char found[1 << 16], all[1 << 16];
+	char *each, *word, *rest = found, *more;
+	ssize_t bytes = read(printed, found, sizeof(found) - 1);
+
+	found[bytes > 0 ? bytes : 0] = *all = 0;
+	while ((each = strsep(&rest, "\n")) && (rest || *each)) {
+		without_place(each);
+		for (more = each; (word = strsep(&more, " "));)
+			strcat(strcat(all, plain(word)), more ? " " : rest && *rest ? "\n" : "");
 	}
-	fail("an unknown name", name);
-	return NULL;
+	if (strcmp(all, wanted))
+		fail(line, "what was printed", all, wanted);
 }
 
-static uint64_t value(char *word)
+static void equal(int line, const char *what, uint64_t found, uint64_t wanted)
 {
-	uint64_t sum = 0;
-	char *rest, *part;
+	char texts[2][24];
 
-	if (*word == '"')
-		return (uint64_t)strndup(word + 1, strlen(word) - 2);
-	if (*word == '&')
-		return (uint64_t)place(word + 1, 1);
-	if (*word == '*')
-		return *(uint64_t *)value(word + 1);
-	for (part = strtok_r(word, "+", &rest); part; part = strtok_r(NULL, "+", &rest))
-		sum += *part >= '0' && *part <= '9' ? strtoull(part, NULL, 0) : *place(part, 0);
-	return sum;
+	sprintf(texts[0], "%#lx", found);
+	sprintf(texts[1], "%#lx", wanted);
+	if (found != wanted)
+		fail(line, what, texts[0], texts[1]);
 }
 
-static uint64_t structure(const char *name, char **words)
+static void text(int line, const char *what, const char *found, const char *wanted)
 {
-	uint8_t *made = calloc(1, 512);
-	char field[64];
-
-	for (; *words; words++) {
-		char *sign = strchr(*words, '=');
-		uint64_t number;
-		size_t at = 0;
-
-		if (!sign)
-			fail("no call of this name", name);
-		snprintf(field, sizeof(field), "%s.%.*s", name, (int)(sign - *words), *words);
-		for (; at < sizeof(fields) / sizeof(*fields) && strcmp(fields[at].name, field);)
-			at++;
-		if (at == sizeof(fields) / sizeof(*fields))
-			fail("no field", field);
-		number = value(sign + 1);
-		memcpy(made + fields[at].at, &number, fields[at].bytes);
-	}
-	return (uint64_t)made;
+	if (strcmp(found, wanted))
+		fail(line, what, found, wanted);
 }
 
-/* Bytes in memory, as VALUE:COUNT in the order of the wire. */
-static uint64_t poke(char **words)
+/* Bytes in hexadecimal, with a space behind each four. */
+static void bytes(int line, const char *what, const void *from, const char *wanted)
 {
-	uint8_t *to = (uint8_t *)value(*words);
+	char found[2048] = "", *to = found;
 
-	while (*++words) {
-		char *sign = strchr(*words, ':');
-		int count = sign ? atoi(sign + 1) : 4;
-		uint64_t number;
-
-		if (sign)
-			*sign = 0;
-		number = value(*words);
-		while (count--)
-			*to++ = (uint8_t)(count < 8 ? number >> 8 * count : 0);
-	}
-	return 0;
+	for (const uint8_t *byte = from; strlen(found) < strlen(wanted); byte++)
+		to += sprintf(to, "%s%02x", (to - found) % 9 == 8 ? " " : "", *byte);
+	text(line, what, found, wanted);
 }
 
-static void peek(const uint8_t *from, uint64_t bytes)
+static void wait_a_moment(int line, const char *what, int *waited)
 {
-	for (uint64_t at = 0; at < bytes; at++)
-		printf("%s%02x", at % 4 || !at ? "" : " ", from[at]);
-	puts("");
+	if (++*waited > 5000)
+		fail(line, what, "never", "at some time");
+	usleep(1000);
 }
 
-/* Waits for a completion where none was, and shows all of it that the NIC writes. */
-static void completion(const uint8_t *entry)
+#define AT(x) ((uint8_t *)(uintptr_t)(x))
+#define WORD(x) (*(volatile uint64_t *)AT(x))
+#define EQ(call, value) equal(__LINE__, #call, (uint64_t)(call), (uint64_t)(value))
+#define SAID(lines) said(__LINE__, lines)
+#define SAYS(call, value, lines) (EQ(call, value), SAID(lines))
+#define IS(call, value) SAYS(call, value, "")
+#define TEXT(call, wanted) text(__LINE__, #call, call, wanted)
+#define BYTES(from, wanted) bytes(__LINE__, #from, AT(from), wanted)
+#define UNTIL(call, value) \
+	for (int waited = 0; (uint64_t)(call) != (value);) \
+		wait_a_moment(__LINE__, #call, &waited)
+/* Waits for a completion where none was. All of it that the NIC writes. */
+#define COMPLETION(entry, wanted) \
+	do { \
+		UNTIL(__atomic_load_n(AT(entry) + 63, __ATOMIC_ACQUIRE) == 0xff, 0); \
+		BYTES(AT(entry) + 32, wanted); \
+	} while (0)
+
+/* Values in the order of the wire, each with its number of bytes. */
+static void poke(uint8_t *to, const uint64_t *pairs, size_t count)
 {
-	for (int wait = 0; __atomic_load_n(&entry[63], __ATOMIC_ACQUIRE) == 0xff && wait < 5000; wait++)
-		usleep(1000);
-	if (entry[63] == 0xff)
-		fail("never", line);
-	printf("%s", line);
-	peek(entry + 0x20, 32);
+	for (; count > 1; count -= 2, pairs += 2)
+		for (uint64_t left = pairs[1]; left--;)
+			*to++ = left < 8 ? (uint8_t)(pairs[0] >> 8 * left) : 0;
 }
 
-typedef uint64_t call_t(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
-			uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
-
-static uint64_t library(const char *name, const uint64_t *v)
+static void words(uint8_t *to, const uint64_t *values, size_t count)
 {
-	call_t *call = (call_t *)dlsym(RTLD_DEFAULT, name);
-
-	if (!call)
-		fail("no call of this name", name);
-	return call(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12],
-		    v[13]);
+	for (; count--; to += 8)
+		poke(to, (uint64_t[]){ *values++, 8 }, 2);
 }
 
-/* A call of the device part: process, function, arguments. */
-static uint64_t remote(char **words)
+#define ARRAY(...) (const uint64_t[]){ __VA_ARGS__ }, sizeof((uint64_t[]){ __VA_ARGS__ }) / 8
+#define POKE(to, ...) poke(AT(to), ARRAY(__VA_ARGS__))
+#define WORDS(to, ...) words(AT(to), ARRAY(__VA_ARGS__))
+
+/* A call of the device part. */
+static uint64_t remote(struct flexio_process *process, const char *name, const uint64_t *v)
 {
-	uint64_t v[16] = { value(words[0]), 0, (uint64_t)place("result", 1) };
+	flexio_func_t *stub;
+	uint64_t result = 0;
 	int status;
 
-	for (int at = 2; words[at]; at++)
-		v[at + 1] = value(words[at]);
-	flexio_func_register(calls, words[1], (flexio_func_t **)&v[1]);
-	*place("result", 0) = 0;
-	status = (int)library("flexio_process_call", v);
+	flexio_func_register(calls, name, &stub);
+	status = flexio_process_call(process, stub, &result, v[0], v[1], v[2], v[3], v[4], v[5], v[6],
+				     v[7], v[8], v[9], v[10]);
 	if (status)
 		printf("status %d\n", status);
-	return *place("result", 0);
+	return result;
 }
 
-static uint64_t perform(char **words, int *is_shown)
-{
-	uint64_t v[16] = { 0 };
-	const char *name = *words++;
+#define CALL(process, name, ...) remote(process, #name, (const uint64_t[11]){ __VA_ARGS__ })
 
-	if (!strncmp(name, "flexio_", 7) && strstr(name, "_attr"))
-		return structure(name, words);
-	if (!strcmp(name, "call"))
-		return remote(words);
-	*is_shown &= strcmp(name, "poke") && strcmp(name, "peek") && strcmp(name, "completion") &&
-		     strcmp(name, "until") && strcmp(name, "usleep");
-	if (!strcmp(name, "poke"))
-		return poke(words);
-	if (!strcmp(name, "until")) {
-		/* Again until it answers what is wanted. */
-		uint64_t wanted = value(words[0]);
-		for (int wait = 0; wait < 5000; wait++, usleep(1000)) {
-			char *copy[16] = { 0 };
-			for (int at = 1; words[at]; at++)
-				copy[at - 1] = strdup(words[at]);
-			if (perform(copy, is_shown) == wanted)
-				return printf("%s", line);
-		}
-		fail("never", line);
-	}
-	for (int at = 0; words[at]; at++)
-		v[at] = value(words[at]);
-	if (!strcmp(name, "peek"))
-		return peek((uint8_t *)v[0], v[1]), 0;
-	if (!strcmp(name, "completion"))
-		return completion((uint8_t *)v[0]), 0;
-	if (!strcmp(name, "usleep"))
-		return usleep(v[0]), printf("%s", line);
-	if (!strcmp(name, "show"))
-		return v[0];
-	return library(name, v);
+/* A block of the heap with this byte everywhere. */
+static uint64_t filled(struct flexio_process *process, size_t bytes, int byte)
+{
+	flexio_uintptr_t at = 0;
+
+	IS(flexio_buf_dev_alloc(process, bytes, &at), 0);
+	IS(flexio_buf_dev_memset(process, byte, bytes, at), 0);
+	return at;
 }
 
-int main(void)
-{
-	char copy[512], *rest, *words[32];
+/* Leads a pair of queues through its states. */
+#define CONNECT(qp, reset, init, rtr, rts) \
+	do { \
+		IS(flexio_qp_modify(qp, reset, NULL), 0); \
+		IS(flexio_qp_modify(qp, init, NULL), 0); \
+		IS(flexio_qp_modify(qp, rtr, NULL), 0); \
+		IS(flexio_qp_modify(qp, rts, NULL), 0); \
+	} while (0)
 
+#include "access.c"
+#include "frames.c"
+#include "pairs.c"
+#include "process.c"
+#include "queues.c"
+#include "steering.c"
+#include "versions.c"
+#include "windows.c"
+
+static const struct {
+	const char *name;
+	void (*calls)(void);
+} lists[] = {
+	{ "access", access_calls }, { "frames", frame_calls }, { "pairs", pair_calls },
+	{ "process", process_calls }, { "queues", queue_calls }, { "steering", steering_calls },
+	{ "versions", version_calls }, { "windows", window_calls },
+};
+
+int main(int count, char **words)
+{
+	int file = memfd_create("printed", 0);
+	char path[32];
+
+	/* Both ends have a place of their own in the file. */
+	sprintf(path, "/proc/self/fd/%d", file);
+	printed = open(path, O_RDONLY);
+	errors = dup(2);
+	dup2(file, 1);
+	dup2(file, 2);
 	setvbuf(stdout, NULL, _IONBF, 0);
-	dup2(1, 2);
-	/* Versions differ in their arguments. */
-	(void)sizeof(flexio_uar_create(NULL, NULL, NULL) + flexio_uar_create(NULL, NULL));
-	*place("app", 1) = (uint64_t)calls;
-	*place("stdout", 1) = (uint64_t)stdout;
-	while (fgets(line, sizeof(line), stdin)) {
-		int count = 0, first, is_shown = 1;
-		uint64_t found;
-
-		/* What a call waits for is said before its line. */
-		if (strncmp(line, "> until", 7) && strncmp(line, "> completion", 12) &&
-		    strncmp(line, "> usleep", 8))
-			printf("%s", line);
-		if (*line != '>')
-			continue;
-		strcpy(copy, line);
-		for (char *word = strtok_r(copy, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest))
-			words[count++] = word;
-		words[count] = NULL;
-		first = count > 2 && !strcmp(words[2], "=") ? 3 : 1;
-		found = perform(words + first, &is_shown);
-		if (first == 3)
-			*place(words[1], 1) = found;
-		else if (is_shown)
-			printf(found > 9999 ? "%#lx\n" : "%lu\n", found);
-	}
-	return 0;
+	for (size_t at = 0; count == 2 && at < sizeof(lists) / sizeof(*lists); at++)
+		if (!strcmp(lists[at].name, words[1])) {
+			list = words[1];
+			lists[at].calls();
+			dup2(errors, 2);
+			return 0;
+		}
+	dprintf(errors, "calls NAME\n");
+	return 2;
 }

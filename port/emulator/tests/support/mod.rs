@@ -102,7 +102,7 @@ pub(crate) fn frames(count: usize) -> PathBuf {
         file.extend(words(&[0, 0, 60, 60]));
         file.extend((0..60).map(|at| (at * 7 + number * 3) as u8));
     }
-    // Each test has a file of its own, since they run at the same time.
+    // Each test has its own file, since they run at the same time.
     let test = std::thread::current();
     let test = test.name().unwrap_or_default();
     let path = prefix().join(format!("{test}.{count}.pcap"));

@@ -68,7 +68,7 @@ const FIELDS: [&str; 5] = ["rd", "rs1", "rs2", "aq", "rl"];
 
 /// A row of the table.
 #[derive(Default)]
-struct Row {
+struct Encoding {
     op: Op,
     length: u8,
     /// Bits that must be as in `fixed`.
@@ -82,16 +82,16 @@ struct Row {
     unused: u32,
 }
 
-static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+static ROWS: LazyLock<Vec<Encoding>> = LazyLock::new(|| {
     let lines = include_str!("instructions.txt")
         .lines()
         .filter(|line| !line.starts_with('#'));
     lines
-        .map(|line| Row::read(line).unwrap_or_else(|| panic!("{line}")))
+        .map(|line| Encoding::read(line).unwrap_or_else(|| panic!("{line}")))
         .collect()
 });
 
-impl Row {
+impl Encoding {
     fn read(line: &str) -> Option<Self> {
         let (name, code) = line.split_once(' ')?;
         let mut row = Self {

@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn who_waits_lets_the_others_go_first() {
-        // Both waiters look in vain, in either order, and then worker 0 must move.
+        // Both waiters look without success, in either order, and then worker 0 must move.
         let all = schedules(&[3, 1, 1], &[1, 2], 0);
         assert!(all.contains(&vec![0, 0, 0, 1, 2]) && all.contains(&vec![2, 1, 0, 0, 0, 2, 1]));
         // Worker 0 preempted after each of its moves.

@@ -20,11 +20,11 @@ mod words;
 pub use cast::{Cast, Message, Receive};
 pub use dpamatch_vocabulary::{Path, step::Step};
 pub use page::Page;
-pub use scene::{Chain, Lane, Link, Phase, Scene, Way};
-pub use story::{Kind, Moment, Story, tell};
+pub use scene::{Chain, Lane, Link, Phase, Resolution, Scene};
+pub use story::{Moment, MomentKind, Story, tell};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Told {
+pub struct TimedStep {
     /// Identifies the thread; any number.
     pub actor: usize,
     pub step: Step,
@@ -33,7 +33,7 @@ pub struct Told {
 }
 
 /// Whether a story needs this step; input may omit the others.
-pub fn is_told(step: &Step) -> bool {
+pub fn is_shown(step: &Step) -> bool {
     changes_tables(step)
         || matches!(
             step,
@@ -49,6 +49,7 @@ pub fn is_told(step: &Step) -> bool {
                 | Step::Taken { .. }
                 | Step::Unmatched { .. }
                 | Step::LockMissed { .. }
+                | Step::RuleLeftOut
         )
 }
 

@@ -24,7 +24,7 @@ pub enum Phase {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum Resolution {
     /// No conflict at or below it.
     Clean,
     /// Fast path: handler i takes the i-th receive of the sequence.
@@ -52,7 +52,7 @@ pub struct Lane {
     /// The first handler in conflict known to it.
     pub conflict: Option<usize>,
     pub took: Option<usize>,
-    pub way: Option<Way>,
+    pub way: Option<Resolution>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]

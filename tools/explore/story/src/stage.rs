@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use dpamatch_vocabulary::{Path, step::Step};
 
-use crate::scene::{Chain, Lane, Link, Phase, Scene, Way};
-use crate::{Cast, Told};
+use crate::scene::{Chain, Lane, Link, Phase, Resolution, Scene};
+use crate::{Cast, TimedStep};
 
 /// The present state, with the card's numbers resolved.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ impl<'a> Stage<'a> {
             .for_each(|lane| lane.walked.clear());
     }
 
-    pub(crate) fn apply(&mut self, Told { actor, step, .. }: Told) {
+    pub(crate) fn apply(&mut self, TimedStep { actor, step, .. }: TimedStep) {
         match step {
             Step::CommandBegins => self.boundary = Some((actor, Work::Command)),
             Step::BoundaryBegins { handler } => {
@@ -223,7 +223,11 @@ impl<'a> Stage<'a> {
             }
             Step::SlowFound { handler, own, .. } => {
                 self.set_phase(handler, Phase::Past);
-                let way = if own { Way::Forced } else { Way::Slow };
+                let way = if own {
+                    Resolution::Forced
+                } else {
+                    Resolution::Slow
+                };
                 self.lane(handler)
                     .into_iter()
                     .for_each(|lane| lane.way = Some(way));
@@ -241,12 +245,12 @@ impl<'a> Stage<'a> {
                 self.forget_walk(handler);
                 if let Some(lane) = self.lane(handler) {
                     (lane.took, lane.phase) = (taken, Phase::Done);
-                    let slow = lane.way.unwrap_or(Way::Slow);
+                    let slow = lane.way.unwrap_or(Resolution::Slow);
                     lane.way = Some(match path {
-                        Path::Clean => Way::Clean,
-                        Path::Fast => Way::Fast,
+                        Path::Clean => Resolution::Clean,
+                        Path::Fast => Resolution::Fast,
                         Path::Slow => slow,
-                        Path::Overtaking => Way::Overtaking,
+                        Path::Overtaking => Resolution::Overtaking,
                     });
                 }
             }
@@ -254,7 +258,7 @@ impl<'a> Stage<'a> {
                 self.working_for.insert(actor, handler);
                 self.forget_walk(handler);
                 if let Some(lane) = self.lane(handler) {
-                    (lane.phase, lane.way) = (Phase::Done, Some(Way::Unexpected));
+                    (lane.phase, lane.way) = (Phase::Done, Some(Resolution::Unexpected));
                 }
             }
             _ => {}

@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use crate::stage::Stage;
 use crate::words::{Said, sentence, words};
-use crate::{Cast, Message, Receive, Scene, Told};
+use crate::{Cast, Message, Receive, Scene, TimedStep};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum MomentKind {
     Boundary,
     Block,
     Search,
@@ -22,12 +22,14 @@ pub enum Kind {
     Take,
     /// A receive leaves its chain, or stays there for now.
     Unlink,
+    /// A rule is left out.
+    LeftOut,
 }
 
 /// One moment of a story. The boundary's whole work between two blocks is one moment.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Moment {
-    pub kind: Kind,
+    pub kind: MomentKind,
     pub handler: Option<usize>,
     pub text: String,
     /// Picoseconds since the first moment, if there is a clock.
@@ -53,7 +55,7 @@ pub struct Story {
 
 impl Story {
     /// Builds a story from steps, in the order of recording or of the clock.
-    pub fn new(cast: &Cast, told: &[Told]) -> Self {
+    pub fn new(cast: &Cast, told: &[TimedStep]) -> Self {
         let mut ordered = told.to_vec();
         // The recorded order of several clocks may differ from their times.
         ordered.sort_by_key(|told| told.at.unwrap_or(0));
@@ -72,7 +74,7 @@ impl Story {
             let next = match words(&stage, told) {
                 Some(Said::Between(fact)) => {
                     facts.push(fact);
-                    (facts.len() == 1).then(|| moment(Kind::Boundary, None, String::new()))
+                    (facts.len() == 1).then(|| moment(MomentKind::Boundary, None, String::new()))
                 }
                 Some(Said::Moment(kind, handler, text)) => {
                     facts.clear();
@@ -80,8 +82,14 @@ impl Story {
                 }
                 None => None,
             };
-            if let Some(next) = next {
-                // Steps without a moment of their own belong to the last one.
+            // A rule may be asked about several times.
+            let is_again = |next: &Moment| {
+                let last: Option<&Moment> = moments.last();
+                next.kind == MomentKind::LeftOut
+                    && last.is_some_and(|it| (it.kind, it.handler) == (next.kind, next.handler))
+            };
+            if let Some(next) = next.filter(|next| !is_again(next)) {
+                // Steps without their own moment belong to the last one.
                 if !moments.is_empty() {
                     scenes.push(stage.scene.clone());
                 }
@@ -120,8 +128,8 @@ impl Story {
             .moments
             .iter()
             .enumerate()
-            .filter(|(_, moment)| moment.kind == Kind::Block);
-        let of_boundary = |place: &usize| self.moments[*place].kind == Kind::Boundary;
+            .filter(|(_, moment)| moment.kind == MomentKind::Block);
+        let of_boundary = |place: &usize| self.moments[*place].kind == MomentKind::Boundary;
         let from = match cuts.map(|(place, _)| place).nth(blocks) {
             _ if blocks == 0 => 0,
             Some(cut) => cut.checked_sub(1).filter(of_boundary).unwrap_or(cut),

@@ -3,13 +3,13 @@
 use dpamatch_vocabulary::{Path, step::Step};
 
 use crate::stage::{Stage, Work};
-use crate::story::Kind;
-use crate::{Told, scene};
+use crate::story::MomentKind;
+use crate::{TimedStep, scene};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Said {
     /// A block's or handler's step: kind, handler and words.
-    Moment(Kind, Option<usize>, String),
+    Moment(MomentKind, Option<usize>, String),
     /// A step of the boundary between two blocks.
     Between(Fact),
 }
@@ -53,8 +53,8 @@ pub(crate) fn sentence(facts: &[Fact]) -> String {
 }
 
 /// Describes a step before it is applied; `None` for a step outside the story.
-pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
-    let Told { actor, step, .. } = told;
+pub(crate) fn words(stage: &Stage<'_>, told: TimedStep) -> Option<Said> {
+    let TimedStep { actor, step, .. } = told;
     let receive = |descriptor: u32| match stage.receive(descriptor) {
         Some(place) => format!("receive {}", stage.cast.receives[place].name),
         None => "an unknown receive".to_owned(),
@@ -103,7 +103,7 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             None => {
                 let handler = stage.handler_of(actor)?;
                 let text = format!("handler {handler} takes {} out of its chain", receive(gone));
-                did(Kind::Unlink, handler, text)
+                did(MomentKind::Unlink, handler, text)
             }
         },
         Step::BlockCut { first, count } => {
@@ -121,13 +121,13 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
                     )
                 }
             };
-            Some(Said::Moment(Kind::Block, None, text))
+            Some(Said::Moment(MomentKind::Block, None, text))
         }
         Step::Searched {
             handler,
             found: Some(found),
         } => did(
-            Kind::Search,
+            MomentKind::Search,
             handler,
             format!("handler {handler} searches and finds {}", receive(found)),
         ),
@@ -135,7 +135,7 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             handler,
             found: None,
         } => did(
-            Kind::Search,
+            MomentKind::Search,
             handler,
             format!("handler {handler} searches and finds nothing"),
         ),
@@ -144,7 +144,7 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             receive: booked,
             ..
         } => did(
-            Kind::Book,
+            MomentKind::Book,
             handler,
             format!("handler {handler} books {}", receive(booked)),
         ),
@@ -160,7 +160,7 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             } else {
                 format!("handlers {first} to {last} are at the barrier")
             };
-            did(Kind::Arrive, last, text)
+            did(MomentKind::Arrive, last, text)
         }
         Step::BarrierPassed {
             first,
@@ -180,7 +180,7 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
                     format!("{handler} the barrier: forced, because handler {at} is in conflict")
                 }
             };
-            did(Kind::Pass, first, text)
+            did(MomentKind::Pass, first, text)
         }
         Step::DomainPassed {
             handler,
@@ -193,7 +193,7 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             };
             let what = if conflict { "conflict" } else { "no conflict" };
             did(
-                Kind::Pass,
+                MomentKind::Pass,
                 handler,
                 format!("handler {handler} {of}: {what} up to here"),
             )
@@ -205,7 +205,7 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
                 "all lower handlers"
             };
             let text = format!("handler {handler} takes the slow path and waits for {whom}");
-            did(Kind::Wait, handler, text)
+            did(MomentKind::Wait, handler, text)
         }
         Step::SlowFound {
             handler,
@@ -222,7 +222,7 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
                     format!("handler {handler} lost its choice, searches again and finds nothing")
                 }
             };
-            did(Kind::Search, handler, text)
+            did(MomentKind::Search, handler, text)
         }
         Step::Taken {
             handler,
@@ -236,10 +236,10 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
                 Path::Slow => format!("handler {handler} takes {taken}"),
                 Path::Overtaking => format!("handler {handler} takes {taken} at once"),
             };
-            did(Kind::Take, handler, text)
+            did(MomentKind::Take, handler, text)
         }
         Step::Unmatched { handler } => did(
-            Kind::Take,
+            MomentKind::Take,
             handler,
             format!(
                 "handler {handler} has no receive: {} is unexpected",
@@ -247,12 +247,26 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             ),
         ),
         Step::LockMissed { handler } => did(
-            Kind::Unlink,
+            MomentKind::Unlink,
             handler,
             format!(
                 "handler {handler} leaves the receive in its chain: another handler holds the bin's lock"
             ),
         ),
+        Step::RuleLeftOut => {
+            // The boundary's, if the thread works for it or its handler is done.
+            let is_open = |handler: &usize| {
+                let lane = stage.scene.lanes.get(*handler);
+                lane.is_some_and(|lane| lane.phase != scene::Phase::Done)
+            };
+            let handler = match stage.work_of(actor) {
+                Some(_) => None,
+                None => stage.handler_of(actor).filter(is_open),
+            };
+            let whom = handler.map_or(String::new(), |handler| format!("handler {handler}: "));
+            let text = format!("{whom}here the rule is left out");
+            Some(Said::Moment(MomentKind::LeftOut, handler, text))
+        }
         _ => None,
     }
 }

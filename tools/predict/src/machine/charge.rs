@@ -3,7 +3,7 @@
 use super::memory::Place;
 use super::state::Machine;
 use super::tasks::with_machine;
-use super::{Kind, Phase};
+use super::{LineKind, Phase};
 use dpa_model_predict::Path;
 use dpa_model_predict::step::{Step, listen};
 
@@ -39,7 +39,7 @@ fn charge(machine: &mut Machine, step: Step) {
         // The message's buffer is posted again, too.
         Step::Recycled { receive } => {
             machine.write(Place::Descriptor(receive));
-            machine.host(Kind::Doorbell, machine.costs().doorbell);
+            machine.host(LineKind::Doorbell, machine.costs().doorbell);
         }
         Step::Stored { entry } => machine.store(entry),
         Step::UnexpectedVisited { entry } => {
@@ -132,14 +132,14 @@ fn charge(machine: &mut Machine, step: Step) {
         }
         // Longer ones are read from the sender.
         Step::Delivered { bytes } if (1..=machine.eager_bytes()).contains(&bytes) => {
-            machine.host(Kind::Window, machine.window_cost(bytes));
+            machine.host(LineKind::Window, machine.window_cost(bytes));
         }
         Step::BounceRead { buffer, bytes } => {
             let lines = 0..bytes.div_ceil(64);
             lines.for_each(|line| machine.read_landed(Place::Bounce(buffer, line)));
         }
         Step::RemoteRead => machine.read_remote(),
-        Step::Completed => machine.host(Kind::Completion, machine.costs().completion),
+        Step::Completed => machine.host(LineKind::Completion, machine.costs().completion),
         Step::SliceEnds => machine.end_slice(),
         _ => {}
     }

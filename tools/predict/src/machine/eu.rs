@@ -46,7 +46,7 @@ impl Phase {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kind {
+pub enum LineKind {
     /// Entry of the completion queue, where a message is announced.
     Entry,
     Bin,
@@ -71,7 +71,7 @@ pub enum Kind {
     Code,
 }
 
-impl Kind {
+impl LineKind {
     /// All kinds in order, with their names.
     pub const NAMED: [(Self, &str); 17] = [
         (Self::Entry, "completion entry"),
@@ -94,7 +94,7 @@ impl Kind {
     ];
 }
 
-/// Accesses to one [`Kind`] of target.
+/// Accesses to one [`LineKind`] of target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Accesses {
     pub found: [u64; Level::ALL.len()],
@@ -156,7 +156,7 @@ pub struct Eu {
     /// lower handler in it.
     pub in_domain: u64,
     pub first_of_domain: u64,
-    pub accesses: [Accesses; Kind::NAMED.len()],
+    pub accesses: [Accesses; LineKind::NAMED.len()],
     /// Sum over its messages of the time from arrival to the end of the handler.
     pub latency: Picos,
     pub latency_max: Picos,

@@ -7,7 +7,7 @@
 //! fresh in another EU's first level costs a hand-over.
 
 use super::costs::{Costs, Layout, Level};
-use super::{Kind, Picos};
+use super::{LineKind, Picos};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
@@ -45,24 +45,24 @@ impl Place {
         (0..handlers).step_by(KEYS).map(Self::Key)
     }
 
-    pub(crate) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> LineKind {
         match self {
-            Self::Entry(_) => Kind::Entry,
-            Self::Bin(_) => Kind::Bin,
-            Self::Descriptor(_) => Kind::Receive,
-            Self::Progress(_) => Kind::Progress,
-            Self::Bits(_) => Kind::Barrier,
-            Self::Candidate(_) | Self::Key(_) => Kind::Candidate,
-            Self::Taken(_) => Kind::Taken,
-            Self::Bounce(..) => Kind::Bounce,
-            Self::Unexpected(_) => Kind::Unexpected,
+            Self::Entry(_) => LineKind::Entry,
+            Self::Bin(_) => LineKind::Bin,
+            Self::Descriptor(_) => LineKind::Receive,
+            Self::Progress(_) => LineKind::Progress,
+            Self::Bits(_) => LineKind::Barrier,
+            Self::Candidate(_) | Self::Key(_) => LineKind::Candidate,
+            Self::Taken(_) => LineKind::Taken,
+            Self::Bounce(..) => LineKind::Bounce,
+            Self::Unexpected(_) => LineKind::Unexpected,
         }
     }
 
-    pub(crate) fn word(self) -> Kind {
+    pub(crate) fn word(self) -> LineKind {
         match self {
-            Self::Descriptor(_) => Kind::Booking,
-            Self::Bin(_) => Kind::Lock,
+            Self::Descriptor(_) => LineKind::Booking,
+            Self::Bin(_) => LineKind::Lock,
             _ => self.kind(),
         }
     }

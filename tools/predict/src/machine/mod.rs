@@ -26,7 +26,7 @@ mod tasks;
 
 pub use contention::Issue;
 pub use costs::{BlockBegin, BlockEnd, Costs, Layout, Level, Overlap, Placement, Rules, Work};
-pub use eu::{Accesses, Eu, Kind, Phase, Span, Time};
+pub use eu::{Accesses, Eu, LineKind, Phase, Span, Time};
 pub use state::{Machine, Outcome, Schedule};
 pub use steps::{Between, Steps};
 pub use tasks::{Stop, here, off_clock, pause, run};

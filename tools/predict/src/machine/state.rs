@@ -6,7 +6,8 @@ use super::memory::{Memory, Place};
 use super::outside::Outside;
 use super::steps::Steps;
 use super::{
-    BlockBegin, BlockEnd, Costs, Eu, Kind, Layout, Level, Overlap, Phase, Picos, Rules, Span, picos,
+    BlockBegin, BlockEnd, Costs, Eu, Layout, Level, LineKind, Overlap, Phase, Picos, Rules, Span,
+    picos,
 };
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -278,12 +279,12 @@ impl Machine {
         let [instructions, own, code] = steps.get(last, step).of(eu);
         self.eus[eu].instructions += instructions;
         self.work((instructions * self.costs.instruction).round() as Picos);
-        self.miss(eu, Kind::Own, own, self.costs.own);
-        self.miss(eu, Kind::Code, code, self.costs.code);
+        self.miss(eu, LineKind::Own, own, self.costs.own);
+        self.miss(eu, LineKind::Code, code, self.costs.code);
     }
 
     /// Charges a mean number of lines that miss the first level, if they cost anything.
-    fn miss(&mut self, eu: usize, kind: Kind, lines: f64, cost: f64) {
+    fn miss(&mut self, eu: usize, kind: LineKind, lines: f64, cost: f64) {
         if cost == 0.0 {
             return;
         }
@@ -294,7 +295,7 @@ impl Machine {
             parts,
             ..
         } = &mut self.eus[eu];
-        let parts = &mut parts[usize::from(kind == Kind::Code)];
+        let parts = &mut parts[usize::from(kind == LineKind::Code)];
         *parts += lines;
         let accesses = &mut accesses[kind as usize];
         accesses.found[Level::L2 as usize] += parts.floor() as u64;
@@ -326,7 +327,7 @@ impl Machine {
             if walked.is_multiple_of(self.costs.walk_line.max(1)) {
                 self.read(Place::Descriptor(receive));
             } else {
-                self.charge_level(eu, Kind::Receive, Level::L1 as usize);
+                self.charge_level(eu, LineKind::Receive, Level::L1 as usize);
             }
         }
     }
@@ -346,7 +347,7 @@ impl Machine {
         }
     }
 
-    fn charge_level(&mut self, eu: usize, kind: Kind, level: usize) {
+    fn charge_level(&mut self, eu: usize, kind: LineKind, level: usize) {
         let cost = self.costs.level[level];
         let eu = &mut self.eus[eu];
         eu.time.memory[level] += cost;
@@ -388,7 +389,7 @@ impl Machine {
     }
 
     /// Charges host memory, completions and doorbells.
-    pub(crate) fn host(&mut self, kind: Kind, cost: Picos) {
+    pub(crate) fn host(&mut self, kind: LineKind, cost: Picos) {
         if !self.sink_off() {
             let eu = self.tasks[self.current].eu;
             let Eu { time, accesses, .. } = &mut self.eus[eu];

@@ -1,6 +1,6 @@
 //! Turns calls into operations: follows one rank's requests from posting to completion.
 //!
-//! Libraries give all sends that complete at once the same handle, so a request number can name
+//! Libraries give all sends that complete immediately the same handle, so a request number can name
 //! several operations. Each number therefore has a queue of operations, and completions take from
 //! its front.
 
@@ -11,7 +11,7 @@ use foldhash::fast::RandomState as Fast;
 
 use super::origin::{Connection, LocalId, Origin};
 use super::program::{
-    Action, EmptyPolls, End, Kind, LocalComm, Program, Step, Sync, Transfer, UNKNOWN,
+    Action, EmptyPolls, End, LocalComm, Program, Step, Sync, Transfer, TransferKind, UNKNOWN,
 };
 use dpamatch_traces::{
     Call, CallSites, Comm, CommNew, Completion, DatatypeSizes, GroupNew, Op, Payload, RankReader,
@@ -202,8 +202,8 @@ impl<'a> Collector<'a> {
                     },
                     true,
                 );
-                if transfer.kind == Kind::Recv {
-                    transfer.kind = Kind::Probe;
+                if transfer.kind == TransferKind::Recv {
+                    transfer.kind = TransferKind::Probe;
                 }
                 let at = self.begin(call, transfer);
                 self.complete(at, status);
@@ -302,10 +302,10 @@ impl<'a> Collector<'a> {
             (None, Some(wall)) => gap(wall.entry_ns, self.wall_before),
             (None, None) => None,
         };
-        // The second step of a call follows at once.
+        // The second step of a call follows immediately.
         self.cpu_before = call.cpu.map(|cpu| cpu.entry_ns);
         self.wall_before = call.wall.map(|wall| wall.entry_ns);
-        let probe = matches!(action, Action::Begin(at) if self.program.transfers[at as usize].kind == Kind::Probe);
+        let probe = matches!(action, Action::Begin(at) if self.program.transfers[at as usize].kind == TransferKind::Probe);
         let at = call
             .wall
             .map_or(0, |wall| if probe { wall.return_ns } else { wall.entry_ns });
@@ -337,7 +337,7 @@ impl<'a> Collector<'a> {
                     self.complete(at, status);
                     self.program.finished.push(at);
                 }
-                // An inactive persistent request completes at once with an empty status.
+                // An inactive persistent request completes immediately with an empty status.
                 None if self.requests.persistent.contains_key(&request.0) => {}
                 None => self.program.oddities.unknown_requests += 1,
             }
@@ -353,7 +353,7 @@ impl<'a> Collector<'a> {
             return;
         };
         let transfer = &mut self.program.transfers[at as usize];
-        if transfer.kind == Kind::Recv {
+        if transfer.kind == TransferKind::Recv {
             transfer.end = End::CancelAsked;
             self.step(call, Action::Cancel(at));
         }

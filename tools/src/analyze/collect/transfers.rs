@@ -1,7 +1,7 @@
 //! Sends and receives as they are posted, and how each one ends.
 
 use super::{Collector, call_number};
-use crate::analyze::program::{ANY, BYTES_MAX, End, Kind, NOBODY, Transfer, UNKNOWN_BYTES};
+use crate::analyze::program::{ANY, BYTES_MAX, End, NOBODY, Transfer, TransferKind, UNKNOWN_BYTES};
 use dpamatch_traces::{
     Call, Comm, Dest, Payload, RecvSpec, Request, SendMode, SendSpec, Source, Status,
 };
@@ -28,7 +28,7 @@ impl Collector<'_> {
             call: call_number(call),
             comm: self.comm(comm.0),
             function: call.function.number(),
-            kind: Kind::Null,
+            kind: TransferKind::Null,
             end: End::Pending,
             blocking: false,
             synchronous: false,
@@ -49,7 +49,7 @@ impl Collector<'_> {
             Dest::Rank(rank) => Transfer {
                 peer: rank.get() as i32,
                 tag,
-                kind: Kind::Send,
+                kind: TransferKind::Send,
                 blocking,
                 synchronous: send.mode == SendMode::Synchronous,
                 ..blank
@@ -76,7 +76,7 @@ impl Collector<'_> {
         Transfer {
             peer,
             tag,
-            kind: Kind::Recv,
+            kind: TransferKind::Recv,
             blocking,
             unsure_null,
             ..blank
@@ -111,7 +111,7 @@ impl Collector<'_> {
 
     pub(super) fn complete(&mut self, at: u32, status: Option<Status>) {
         let transfer = &mut self.program.transfers[at as usize];
-        if !matches!(transfer.kind, Kind::Recv | Kind::Probe) {
+        if !matches!(transfer.kind, TransferKind::Recv | TransferKind::Probe) {
             transfer.end = End::Ignored;
             return;
         }
@@ -147,7 +147,7 @@ impl Collector<'_> {
         let contradicts = |posted: i32, got: i32| got < 0 || (posted >= 0 && posted != got);
         if contradicts(transfer.peer, status.source) || contradicts(transfer.tag, tag) {
             if transfer.unsure_null {
-                transfer.kind = Kind::Null;
+                transfer.kind = TransferKind::Null;
             } else {
                 // Posted values are certain except for wildcards; nothing else is known.
                 self.program.oddities.contradictions += 1;

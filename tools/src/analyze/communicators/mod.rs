@@ -233,7 +233,7 @@ fn label(all: &mut [GlobalComm]) {
     }
 }
 
-/// Follows the creating calls of all programs at once ([`follow`]) and makes the communicators
+/// Follows the creating calls of all programs together ([`follow`]) and makes the communicators
 /// ([`create`]).
 struct Resolver<'a> {
     programs: &'a [Program],

@@ -8,7 +8,8 @@ use dpamatch_vocabulary::{Selector, SourceSel};
 use super::super::inbound::Inbound;
 use super::super::order::{Happening, Order};
 use super::super::program::{
-    ANY, Action, BYTES_MAX, End, Kind, LocalComm, Program, Step, Transfer, UNKNOWN, UNKNOWN_BYTES,
+    ANY, Action, BYTES_MAX, End, LocalComm, Program, Step, Transfer, TransferKind, UNKNOWN,
+    UNKNOWN_BYTES,
 };
 use super::super::truth::Truth;
 use super::LogError;
@@ -137,7 +138,7 @@ impl Collector<'_> {
                     // The next piece repeats it.
                     return;
                 }
-                let at = self.transfer(Kind::Recv, selector, local, size, piece);
+                let at = self.transfer(TransferKind::Recv, selector, local, size, piece);
                 self.receives.insert(recv.0, at);
                 self.step(time, Action::Begin(at));
                 let matched = piece.matched.get(&recv.0);
@@ -193,7 +194,7 @@ impl Collector<'_> {
                 None => return,
             },
             Event::Probe { selector, .. } => {
-                Happening::Probe(self.transfer(Kind::Probe, selector, local, None, piece))
+                Happening::Probe(self.transfer(TransferKind::Probe, selector, local, None, piece))
             }
             Event::Mprobe {
                 probe, selector, ..
@@ -205,14 +206,18 @@ impl Collector<'_> {
                     .copied()
                 {
                     Some(message) => {
-                        let at = self.transfer(Kind::Recv, selector, local, None, piece);
+                        let at = self.transfer(TransferKind::Recv, selector, local, None, piece);
                         self.step(time, Action::Begin(at));
                         self.order.push_at(Happening::Post(at), time);
                         return self.pair(at, message, time);
                     }
-                    None => {
-                        Happening::Probe(self.transfer(Kind::Probe, selector, local, None, piece))
-                    }
+                    None => Happening::Probe(self.transfer(
+                        TransferKind::Probe,
+                        selector,
+                        local,
+                        None,
+                        piece,
+                    )),
                 }
             }
         };
@@ -221,7 +226,7 @@ impl Collector<'_> {
 
     fn transfer(
         &mut self,
-        kind: Kind,
+        kind: TransferKind,
         selector: Selector,
         comm: u16,
         size: Option<u64>,
@@ -267,7 +272,7 @@ impl Collector<'_> {
 
 /// A transfer with only these fields known. The caller sets its peer.
 pub(super) fn transfer(
-    kind: Kind,
+    kind: TransferKind,
     selector: Selector,
     comm: u16,
     call: u32,

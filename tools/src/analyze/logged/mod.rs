@@ -22,7 +22,7 @@ use super::communicators::Communicators;
 use super::inbound::Lost;
 use super::order::{Happening, Load, Order};
 use super::probes::Probes;
-use super::program::{End, Kind, LocalComm, Program, Transfer, UNKNOWN};
+use super::program::{End, LocalComm, Program, Transfer, TransferKind, UNKNOWN};
 use super::run::Run;
 use super::truth::Truth;
 
@@ -84,7 +84,7 @@ fn add_sends(run: &mut Run, of_local: &mut [Vec<u32>]) {
                 source: SourceSel::Any,
                 tag: TagSel::Any,
             };
-            let send = transfer(Kind::Send, selector, comm, UNKNOWN, message.bytes);
+            let send = transfer(TransferKind::Send, selector, comm, UNKNOWN, message.bytes);
             program.transfers.push(Transfer {
                 peer: to as i32,
                 tag: message.tag as i32,

@@ -82,7 +82,7 @@ fn pieces_become_one_order() {
     let sends = run.programs[0]
         .transfers
         .iter()
-        .filter(|it| it.kind == Kind::Send);
+        .filter(|it| it.kind == TransferKind::Send);
     assert_eq!(sends.count(), 3);
     // The bits identify the communicator, whatever its number in the piece.
     let comms: Vec<u32> = run.inbound[1].iter().map(|message| message.comm).collect();

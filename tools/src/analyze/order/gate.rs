@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use foldhash::fast::RandomState as Fast;
 
 use crate::analyze::inbound::Inbound;
-use crate::analyze::program::{ANY, End, Kind, UNKNOWN};
+use crate::analyze::program::{ANY, End, TransferKind, UNKNOWN};
 use crate::analyze::replay::RankView;
 
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +69,7 @@ impl<'a> Gate<'a> {
         let messages = view.inbound.len() as u32;
         let is_cancelled = |&at: &u32| {
             let transfer = &transfers[at as usize];
-            transfer.kind == Kind::Recv && transfer.end == End::Cancelled
+            transfer.kind == TransferKind::Recv && transfer.end == End::Cancelled
         };
         let pattern = |at: u32| {
             let transfer = &transfers[at as usize];

@@ -18,7 +18,7 @@ use foldhash::fast::RandomState as Fast;
 use super::gate::{Gate, by_receive};
 use super::{Dice, Happening, Order, OrderChoice};
 use crate::analyze::inbound::Inbound;
-use crate::analyze::program::{ANY, Action, End, Kind, Transfer, UNKNOWN};
+use crate::analyze::program::{ANY, Action, End, Transfer, TransferKind, UNKNOWN};
 use crate::analyze::replay::RankView;
 
 #[derive(Debug)]
@@ -131,9 +131,9 @@ impl Guided<'_> {
         let steps = self.view.program.steps.iter();
         let event = |action| match action {
             Action::Begin(at) => match transfers[at as usize].kind {
-                Kind::Recv => Some(Happening::Post(at)),
-                Kind::Probe => self.view.probes.message(at).map(|_| Happening::Probe(at)),
-                Kind::Send | Kind::Null => None,
+                TransferKind::Recv => Some(Happening::Post(at)),
+                TransferKind::Probe => self.view.probes.message(at).map(|_| Happening::Probe(at)),
+                TransferKind::Send | TransferKind::Null => None,
             },
             Action::Cancel(at) if transfers[at as usize].end == End::Cancelled => {
                 Some(Happening::Cancel(at))

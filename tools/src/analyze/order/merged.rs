@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::gate::Gate;
 use super::{Happening, Order};
-use crate::analyze::program::{Action, End, Kind, Program, UNKNOWN};
+use crate::analyze::program::{Action, End, Program, TransferKind, UNKNOWN};
 use crate::analyze::replay::RankView;
 use crate::analyze::run::Run;
 
@@ -73,9 +73,9 @@ fn own_events(view: RankView<'_>) -> (Vec<Timed>, i64) {
         latest = latest.max(step.at_ns);
         let happening = match step.action {
             Action::Begin(at) => match program.transfers[at as usize].kind {
-                Kind::Recv => Happening::Post(at),
-                Kind::Probe if view.probes.message(at).is_some() => Happening::Probe(at),
-                Kind::Probe | Kind::Send | Kind::Null => continue,
+                TransferKind::Recv => Happening::Post(at),
+                TransferKind::Probe if view.probes.message(at).is_some() => Happening::Probe(at),
+                TransferKind::Probe | TransferKind::Send | TransferKind::Null => continue,
             },
             Action::Cancel(at) if program.transfers[at as usize].end == End::Cancelled => {
                 Happening::Cancel(at)

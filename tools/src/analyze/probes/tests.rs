@@ -202,7 +202,7 @@ impl World {
         let wanted = self.ranks[rank].arrived[place];
         let pattern = self.pattern(wanted, true);
         let probe = Transfer {
-            kind: Kind::Probe,
+            kind: TransferKind::Probe,
             blocking: true,
             ..pattern
         };
@@ -489,7 +489,7 @@ fn probe_then_receive() -> Run {
         ..transfer
     };
     let probe = Transfer {
-        kind: Kind::Probe,
+        kind: TransferKind::Probe,
         ..found(receive(ANY, ANY, End::Known), 2)
     };
     let receives = [
@@ -554,7 +554,7 @@ fn an_order_that_breaks_a_probe_is_illegal() {
 #[test]
 fn a_probe_of_a_message_that_is_in_no_trace_takes_no_part() {
     let probe = Transfer {
-        kind: Kind::Probe,
+        kind: TransferKind::Probe,
         blocking: true,
         got_source: 0,
         got_tag: 8,
@@ -608,7 +608,7 @@ fn probed(source: i32, tag: i32) -> [Transfer; 2] {
         ..receive(source, tag, End::Known)
     };
     let probe = Transfer {
-        kind: Kind::Probe,
+        kind: TransferKind::Probe,
         peer: ANY,
         tag: ANY,
         ..known

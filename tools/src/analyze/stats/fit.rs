@@ -56,7 +56,7 @@ impl Fallback {
 pub struct Needs {
     pub descriptors: u64,
     pub unexpected: u64,
-    /// Maximum bytes of unexpected eager payload at once; a rendezvous message stores only its
+    /// Maximum bytes of unexpected eager payload at a time; a rendezvous message stores only its
     /// header.
     pub unexpected_bytes: u64,
     /// Maximum unexpected messages at once whose payload needs a buffer of the eager limit's size.

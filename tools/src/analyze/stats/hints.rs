@@ -1,7 +1,7 @@
 //! Which communicator hints the trace permits (MPI 4.1, section 7.4.4; S24).
 
 use crate::analyze::inbound::Inbound;
-use crate::analyze::program::{Kind, Program, Transfer, UNKNOWN, UNKNOWN_BYTES};
+use crate::analyze::program::{Program, Transfer, TransferKind, UNKNOWN, UNKNOWN_BYTES};
 use dpamatch_traces::Function;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
@@ -48,7 +48,7 @@ impl Hint {
     }
 
     /// Counts violations by calls outside the replay; the first may precede the recorded first.
-    fn violated_in_vain(&mut self, count: u64, call: Violation) {
+    fn violated_without_message(&mut self, count: u64, call: Violation) {
         self.count += count;
         self.first = Some(
             self.first
@@ -99,18 +99,24 @@ impl Hints {
                 .violated(|| Violation::at(program.rank, transfer));
         }
         debug_assert!(
-            matches!(transfer.kind, Kind::Recv | Kind::Probe),
+            matches!(transfer.kind, TransferKind::Recv | TransferKind::Probe),
             "only these ask"
         );
     }
 
-    /// Counts failed probes, or receives from `MPI_PROC_NULL`, with these wildcards (source, tag).
-    pub(crate) fn asked_in_vain(&mut self, is_wild: (bool, bool), count: u64, call: Violation) {
-        if is_wild.0 {
-            self.no_any_source.violated_in_vain(count, call);
+    /// Counts failed probes, or receives from `MPI_PROC_NULL`, with these wildcards.
+    pub(crate) fn without_message(
+        &mut self,
+        is_any_source: bool,
+        is_any_tag: bool,
+        count: u64,
+        call: Violation,
+    ) {
+        if is_any_source {
+            self.no_any_source.violated_without_message(count, call);
         }
-        if is_wild.1 {
-            self.no_any_tag.violated_in_vain(count, call);
+        if is_any_tag {
+            self.no_any_tag.violated_without_message(count, call);
         }
     }
 

@@ -77,7 +77,7 @@ pub struct KeyStats {
     pub uses: u64,
     pub unique: u64,
     pub most_used: u64,
-    /// Maximum receives of one key waiting at once: a chain that no number of bins shortens.
+    /// Maximum receives of one key waiting at a time: a chain that no number of bins shortens.
     pub chain_max: u32,
     /// Sum over the keys of their maximum chains; divided by `unique`, the mean chain.
     pub chain_max_sum: u64,
@@ -89,7 +89,7 @@ impl KeyStats {
         self.unique as f64 / self.uses.max(1) as f64
     }
 
-    /// Mean over the keys of the maximum receives that waited at once.
+    /// Mean over the keys of the maximum receives that waited at a time.
     pub fn chain_mean(&self) -> f64 {
         self.chain_max_sum as f64 / self.unique.max(1) as f64
     }

@@ -4,7 +4,7 @@ use dpamatch_vocabulary::WildcardClass;
 
 use dpamatch::engine::bin_of;
 
-/// A table that keeps only the lengths of chains, so that many tables can be followed at once.
+/// A table that keeps only the lengths of chains, so that many tables can be followed at a time.
 #[derive(Clone, Debug)]
 struct Table {
     chains: Vec<u32>,
@@ -97,7 +97,7 @@ impl Occupancy {
         }
     }
 
-    /// Counts the collision of a receive that completes at once and does not stay.
+    /// Counts the collision of a receive that completes immediately and does not stay.
     pub(crate) fn touch(&mut self, class: WildcardClass, hash: u32) {
         if let Some(table) = self.tables.get_mut(class as usize) {
             table.inserted += 1;

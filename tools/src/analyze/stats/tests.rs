@@ -3,7 +3,9 @@ use std::fmt::Write;
 use expect_test::expect_file;
 
 use crate::analyze::by_hand::{program, question, receive, report, run, send};
-use crate::analyze::program::{ANY, EmptyPolls, End, Kind, NOBODY, Transfer, UNKNOWN_BYTES};
+use crate::analyze::program::{
+    ANY, EmptyPolls, End, NOBODY, Transfer, TransferKind, UNKNOWN_BYTES,
+};
 use crate::analyze::stats::{COLUMNS, Fallback, Needs, Violation};
 use crate::analyze::{OrderChoice, Report, Run};
 
@@ -11,7 +13,7 @@ use crate::analyze::{OrderChoice, Report, Run};
 fn what_waits_is_there_while_nothing_happens() {
     // A rank's first step has no time before it.
     let nobody = Transfer {
-        kind: Kind::Null,
+        kind: TransferKind::Null,
         ..send(NOBODY, 0)
     };
     let mut run = run(&[nobody, send(1, 0)], &[receive(0, 0, End::Ignored)]);
@@ -25,7 +27,7 @@ fn what_waits_is_there_while_nothing_happens() {
 #[test]
 fn hints_forbid_wildcards_that_find_nothing_and_of_nobody() {
     let nobody = |tag| Transfer {
-        kind: Kind::Null,
+        kind: TransferKind::Null,
         call: 3,
         ..receive(NOBODY, tag, End::Ignored)
     };
@@ -111,9 +113,9 @@ fn lengths_that_the_trace_does_not_tell_are_no_proof() {
 
 /// The needs of reports on runs made for it, a line for each NIC.
 #[derive(Default)]
-struct Told(String);
+struct Printed(String);
 
-impl Told {
+impl Printed {
     fn run(&mut self, what: &str, run: &Run, order: OrderChoice, nics: &[&str]) {
         _ = writeln!(self.0, "{what}");
         for nic in nics {
@@ -172,7 +174,7 @@ impl Told {
 /// What a NIC needs for some messages and receives, and which of several ranks falls back first.
 #[test]
 fn needs_are_those_of_the_messages() {
-    let mut told = Told::default();
+    let mut told = Printed::default();
     let posts: Vec<_> = (0..4)
         .map(|tag| Transfer {
             call: tag as u32,

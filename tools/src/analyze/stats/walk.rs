@@ -17,7 +17,7 @@ use super::{
 };
 use crate::analyze::inbound::Inbound;
 use crate::analyze::order::{Happening, Order};
-use crate::analyze::program::{ANY, Kind, UNKNOWN, UNKNOWN_BYTES};
+use crate::analyze::program::{ANY, TransferKind, UNKNOWN, UNKNOWN_BYTES};
 use crate::analyze::replay::RankView;
 use dpamatch::engine::{BinCount, BinEngine, Engine, MsgId, RecvId, selector_hash};
 use dpamatch_traces::Function;
@@ -292,7 +292,7 @@ impl Walk<'_> {
         for transfer in &program.transfers {
             let comm = view.comms.global(view.at, transfer.comm);
             match transfer.kind {
-                Kind::Send => {
+                TransferKind::Send => {
                     let traffic = &mut self.comms.entry(comm).or_default().traffic;
                     traffic.sends += 1;
                     traffic.bytes_sent += if transfer.bytes == UNKNOWN_BYTES {
@@ -301,7 +301,7 @@ impl Walk<'_> {
                         transfer.bytes
                     };
                 }
-                Kind::Null => {
+                TransferKind::Null => {
                     to_null += 1;
                     let is_wild = (
                         transfer.peer == ANY && !transfer.unsure_null,
@@ -313,17 +313,17 @@ impl Walk<'_> {
                             .entry(comm)
                             .or_default()
                             .hints
-                            .asked_in_vain(is_wild, 1, call);
+                            .without_message(is_wild.0, is_wild.1, 1, call);
                     }
                 }
-                Kind::Recv | Kind::Probe => {}
+                TransferKind::Recv | TransferKind::Probe => {}
             }
         }
         for polls in &program.empty_polls {
             let comm = view.comms.global(view.at, polls.comm);
             let call = Violation::of_call(program.rank, polls.call, polls.function);
             let hints = &mut self.comms.entry(comm).or_default().hints;
-            hints.asked_in_vain((polls.any_source, polls.any_tag), polls.count, call);
+            hints.without_message(polls.any_source, polls.any_tag, polls.count, call);
         }
         to_null
     }

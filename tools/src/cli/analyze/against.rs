@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, other: &Path, interrupt: &Interrupt) -> anyhow::R
         prefix: "",
         tables: &tables,
     };
-    super::write_files(args, (&run, &pair.reports[0]), Some(more), interrupt)?;
+    super::write_files(args, &run, &pair.reports[0], Some(more), interrupt)?;
     let mut out = output::stdout();
     match args.format {
         Format::Json => document::write(&mut *out, &whole())?,

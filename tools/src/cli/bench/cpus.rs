@@ -25,7 +25,7 @@ pub(super) fn stay_on(cpus: &[usize]) -> anyhow::Result<()> {
     rustix::thread::sched_setaffinity(None, &set).context("--cpus")
 }
 
-/// Whether each handler of each point can have a processor of its own, beside the sender and the
+/// Whether each handler of each point can have its own processor, beside the sender and the
 /// host.
 pub(super) fn enough_processors(points: &[Point], processors: usize) -> Result<(), BadInput> {
     let most = points

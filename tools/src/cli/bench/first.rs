@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use dpamatch_tools::bench::{Matching, Peer, Point, Report, Row};
+use dpamatch_tools::bench::{Matching, Peer, Point, PointRow, Report};
 use dpamatch_tools::version::VERSION;
 
 use super::Header;
@@ -59,7 +59,7 @@ pub(super) fn add_ucx(points: &mut Vec<Point>) {
 
 /// At most 25 lines of at most 100 columns.
 pub(super) fn text(report: &Report, header: &Header, placement: &str) -> String {
-    let rates = report.rows.iter().filter_map(Row::rate);
+    let rates = report.rows.iter().filter_map(PointRow::rate);
     let longest = rates.map(|rate| rate.median).fold(0.0, f64::max);
     let how = if header.settings.one_thread {
         "one thread has both ends".to_owned()
@@ -84,7 +84,7 @@ pub(super) fn text(report: &Report, header: &Header, placement: &str) -> String 
         }
     }
     meaning(report, &mut out);
-    out += "Next: dpamatch bench --full (all scenarios), analyze TRACE (your program), predict (a card)\n";
+    out += "Next: dpamatch bench --all (all scenarios), analyze TRACE (your program), predict (a card)\n";
     let has_ucx = report.rows.iter().any(|row| row.point.peer == Peer::Ucx);
     if !has_ucx && !header.settings.one_thread {
         out += "UCX is not installed: pip install libucx-cu12 adds its row\n";
@@ -103,7 +103,7 @@ pub(super) fn text(report: &Report, header: &Header, placement: &str) -> String 
     out
 }
 
-fn rows_of<'a>(report: &'a Report, first: &First) -> impl Iterator<Item = &'a Row> {
+fn rows_of<'a>(report: &'a Report, first: &First) -> impl Iterator<Item = &'a PointRow> {
     report.rows.iter().filter(|row| {
         row.point.scenario.name() == first.scenario && row.point.window == first.window
     })

@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
     let size = match args.sizes()[..] {
         [] => 8,
         [size] => size,
-        _ => return Err(BadInput("--sizes: --trace takes one size".to_owned()).into()),
+        _ => return Err(BadInput("--bytes: --trace takes one size".to_owned()).into()),
     };
     let recorded = Recorded::new(run.view(at).events(&orders[at]), size);
     if recorded.messages() == 0 {
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
         .validate()
         .map_err(|error| BadInput(error.to_string()))?;
     if size > options.nic.eager_limit.max(dpa_model::INLINE_BYTES) {
-        return Err(BadInput("--sizes: a recorded sequence is sent eagerly".to_owned()).into());
+        return Err(BadInput("--bytes: a recorded sequence is sent eagerly".to_owned()).into());
     }
     let mut entries = vec![engines::one("optimistic")?];
     let is_wire = |name: &&str| WIRES.contains(name);
@@ -181,7 +181,7 @@ fn left_out(load: &Load<'_>) -> Vec<String> {
         let messages = counted(lengths, "message");
         let bytes = counted(load.size, "byte");
         notes.push(format!(
-            "{messages} of another length sent with {bytes}; --sizes sets it"
+            "{messages} of another length sent with {bytes}; --bytes sets it"
         ));
     }
     if !load.wires.is_empty() {

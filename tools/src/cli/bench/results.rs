@@ -1,6 +1,6 @@
 //! The rates as a table for programs, and the conditions of the measurement.
 
-use dpamatch_tools::bench::{PERCENTILES, Paths, Peer, Report, Row, Sample, Summary};
+use dpamatch_tools::bench::{PERCENTILES, Paths, Peer, PointRow, Report, Sample, Summary};
 use dpamatch_tools::table::{Cell, Table};
 use dpamatch_tools::version::NUMBER;
 use serde_json::{Map, Value, json};
@@ -32,7 +32,7 @@ pub(super) fn rates(part: &Part, ucx_version: Option<&str>) -> Table {
     table
 }
 
-fn add(table: &mut Table, part: &Part, row: &Row, ucx_version: Option<&str>) {
+fn add(table: &mut Table, part: &Part, row: &PointRow, ucx_version: Option<&str>) {
     let (rate, latencies) = (row.rate(), row.latencies());
     let of_rate = |value: fn(&Summary) -> f64| Cell::from(rate.as_ref().map(value));
     let to = |peer| {
@@ -111,7 +111,7 @@ fn add(table: &mut Table, part: &Part, row: &Row, ucx_version: Option<&str>) {
 }
 
 /// A time's median, and the time in each round. A time of 0 means that it was not measured.
-fn measured(row: &Row, time: fn(&Sample) -> f64) -> (Option<f64>, Vec<f64>) {
+fn measured(row: &PointRow, time: fn(&Sample) -> f64) -> (Option<f64>, Vec<f64>) {
     let rounds: Vec<f64> = row
         .samples
         .iter()
@@ -122,7 +122,7 @@ fn measured(row: &Row, time: fn(&Sample) -> f64) -> (Option<f64>, Vec<f64>) {
 }
 
 /// A share of the NIC's, as the median of the rounds; `None` for other receivers.
-pub(super) fn of_paths(row: &Row, share: fn(&Paths) -> f64) -> Option<f64> {
+pub(super) fn of_paths(row: &PointRow, share: fn(&Paths) -> f64) -> Option<f64> {
     row.samples.first()?.paths.as_ref()?;
     Some(row.median(|sample| sample.paths.as_ref().map_or(0.0, share)))
 }

@@ -2,17 +2,19 @@
 
 use dpa_model::PaperWorkload;
 use dpamatch_predict::figure8;
-use dpamatch_tools::bench::{CALIBRATION, Peer, Point, Report, Row};
+use dpamatch_tools::bench::{CALIBRATION, Peer, Point, PointRow, Report};
 use dpamatch_tools::table::{Cell, Table};
 
 use super::paper::{PAPER_MPI, PAPER_NO_MATCHING};
 use super::results::of_paths;
 
-fn mega(row: Option<&Row>) -> Cell {
-    row.and_then(Row::rate).map(|rate| rate.median / 1e6).into()
+fn mega(row: Option<&PointRow>) -> Cell {
+    row.and_then(PointRow::rate)
+        .map(|rate| rate.median / 1e6)
+        .into()
 }
 
-fn ratio(own: Option<&Row>, other: Option<&Row>) -> Cell {
+fn ratio(own: Option<&PointRow>, other: Option<&PointRow>) -> Cell {
     own.zip(other)
         .and_then(|(own, other)| own.ratio_to(other))
         .into()
@@ -72,7 +74,7 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> Ta
         (Peer::NoMatching, "no matching on this wire"),
         (Peer::Bins, "sequential bins, NC"),
     ] {
-        if let Some(rate) = row(peer, "NC").and_then(Row::rate) {
+        if let Some(rate) = row(peer, "NC").and_then(PointRow::rate) {
             table = table.note(format!("{name}: {:.2}", rate.median / 1e6));
         }
     }
@@ -102,7 +104,7 @@ const EXTRA: [&str; 8] = [
 
 /// All scenarios for one number of handlers, or for all.
 pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> Table {
-    let shown = |row: &&Row| {
+    let shown = |row: &&PointRow| {
         matches!(row.point.peer, Peer::Nic { .. })
             && (!only_nic || row.point.peer.handlers() == nic.handlers())
     };

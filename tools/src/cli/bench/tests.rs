@@ -1,15 +1,16 @@
 //! Tables, CSV, JSON and figures of hand-made reports. No number equals another or its inverse.
 
 use dpamatch::registry::EngineOptions;
-use dpamatch_tools::bench::{Distance, Paths, Placement, Row, Sample, Windows};
-use expect_test::{ExpectFile, expect_file};
+use dpamatch_needs::digests;
+use dpamatch_tools::bench::{Distance, Paths, Placement, PointRow, Sample, Windows};
+use expect_test::{Expect, expect, expect_file};
 
 use super::*;
 
 const NIC: Peer = Peer::optimistic(32);
 
 /// A row with these rates in million messages per second, by round.
-fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
+fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> PointRow {
     let sample = |round: usize| Sample {
         time_ns: Summary {
             median: 7.0,
@@ -40,7 +41,7 @@ fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
         }),
         ..Sample::default()
     };
-    Row {
+    PointRow {
         point: Point {
             peer,
             scenario: scenario.parse().expect("a scenario"),
@@ -65,13 +66,13 @@ const FAR: Placement = Placement {
 };
 
 /// The calibrated row; a rate of 0 stands for a round without result.
-fn calibrated(peer: Peer, scenario: &str, mega: &[f64]) -> Row {
+fn calibrated(peer: Peer, scenario: &str, mega: &[f64]) -> PointRow {
     let rates = mega
         .iter()
         .map(|&mega| (mega > 0.0).then_some(mega * 1e6))
         .collect();
     let placements = vec![Some(NEAR); mega.len()];
-    Row {
+    PointRow {
         calibrated: true,
         rates,
         samples: Vec::new(),
@@ -81,7 +82,7 @@ fn calibrated(peer: Peer, scenario: &str, mega: &[f64]) -> Row {
     }
 }
 
-fn report(rows: Vec<Row>) -> Report {
+fn report(rows: Vec<PointRow>) -> Report {
     Report {
         rows,
         hand_over_ns: vec![80.0, 100.0, 97.0],
@@ -200,11 +201,47 @@ fn sizes() -> Report {
     report(rows)
 }
 
-fn check(report: &Report, expected: &ExpectFile) {
+/// Three sizes and three shares of one key; each receiver but `list` has two points or more.
+fn shapes() -> Report {
+    let sized = |peer, size, mega| {
+        let mut row = row(peer, "NC", 100, &[mega, mega * 1.5, mega * 2.0]);
+        row.point.size = size;
+        row
+    };
+    report(vec![
+        sized(NIC, 8, 16.0),
+        sized(NIC, 4096, 1.25),
+        sized(NIC, 64, 12.0),
+        sized(Peer::Bins, 8, 24.0),
+        sized(Peer::Bins, 64, 20.0),
+        sized(Peer::List, 64, 3.0),
+        row(NIC, "MIX-10-50-5", 64, &[7.0]),
+        row(NIC, "MIX-10-0-5", 64, &[9.0]),
+        row(NIC, "MIX-0-20-5", 64, &[8.0]),
+        row(Peer::Bins, "MIX-10-0-5", 64, &[6.0]),
+        row(Peer::Bins, "MIX-10-100-5", 64, &[5.0]),
+    ])
+}
+
+/// No line has one point; what draws nothing has no figure.
+#[test]
+fn figures_are_of_what_was_varied() {
+    let csv = |report: &Report| {
+        let figures = figures::all(report, NIC).into_iter();
+        let figures = figures.map(|(name, figure)| format!("{name}\n{}", figure.csv()));
+        figures.collect::<Vec<_>>().join("\n")
+    };
+    expect_file!["tests/shapes.txt"].assert_eq(&csv(&shapes()));
+    assert_eq!(csv(&moved()), "", "one point each");
+}
+
+/// A report in every form, each below a heading.
+fn shown(report: &Report) -> String {
     let part = &Part::one(report);
     let header = header(false);
     let mut shown = format!("{}\n", header.text(report).replace(VERSION, "VERSION"));
     shown += &format!("\n{}\n", part.heading(report));
+    shown += "\n# tables";
     let measured = &part.shown.report;
     let tables = [
         tables::paper(measured, &[2, 4, 64], Some(8)),
@@ -215,9 +252,12 @@ fn check(report: &Report, expected: &ExpectFile) {
         shown += &format!("\n{}", table.text(usize::MAX));
     }
     for (name, figure) in figures::all(measured, NIC) {
-        shown += &format!("\n{name}\n{}", figure.csv());
+        shown += &format!("\n# figure {name}\n{}", figure.csv());
     }
-    shown += &format!("\n{}\n", results::rates(part, None).csv());
+    shown += &format!(
+        "\n# rates\n{}\n# results\n",
+        results::rates(part, None).csv()
+    );
     let document = results::document(report, part, &header);
     for (name, result) in document["results"].as_object().expect("results") {
         match result.as_array() {
@@ -227,18 +267,69 @@ fn check(report: &Report, expected: &ExpectFile) {
             None => shown += &format!("{name}: {result}\n"),
         }
     }
-    expected.assert_eq(&shown);
+    shown
 }
 
 #[test]
-fn a_report_stands_in_every_form() {
-    let all = |report: Report, expected| check(&report, &expected);
-    all(everything(), expect_file!["tests/everything.txt"]);
-    all(moved(), expect_file!["tests/placements.txt"]);
-    all(sweep(), expect_file!["tests/sweep.txt"]);
-    all(single(), expect_file!["tests/single.txt"]);
-    all(deep(), expect_file!["tests/deep.txt"]);
-    all(sizes(), expect_file!["tests/sizes.txt"]);
+fn a_report_has_every_form() {
+    let check = |report: Report, expected: Expect| expected.assert_eq(&digests(&shown(&report)));
+    check(
+        moved(),
+        expect![[r#"
+         | 7 | 37cf7e97210a6979
+        tables | 16 | be77fe1f9261607d
+        figure handlers | 2 | 710fa6ad65aa212d
+        figure depth | 2 | 710fa6ad65aa212d
+        rates | 4 | b73e56f7b38b62d2
+        results | 23 | 5b740859c8c6d432
+    "#]],
+    );
+    check(
+        sweep(),
+        expect![[r#"
+         | 7 | 57012e1020718b47
+        tables | 22 | 412df0a83d5e09ab
+        figure figure8 | 42 | a2466eff330a3663
+        figure handlers | 12 | 66ddffcb03584fca
+        figure depth | 2 | 710fa6ad65aa212d
+        rates | 11 | b660bc1708fcc9f1
+        results | 30 | b97132c4f9918955
+    "#]],
+    );
+    check(
+        single(),
+        expect![[r#"
+         | 7 | a6db30ab576bd5a0
+        tables | 21 | c2b45bb634f13cd7
+        figure handlers | 2 | 710fa6ad65aa212d
+        figure depth | 2 | 710fa6ad65aa212d
+        rates | 3 | 4e95efbef5de6f23
+        results | 22 | 03df8be86793062c
+    "#]],
+    );
+    check(
+        deep(),
+        expect![[r#"
+         | 7 | b1098559b99ef9dc
+        tables | 22 | 1a9fdf865c123045
+        figure handlers | 2 | 710fa6ad65aa212d
+        figure depth | 8 | de722dc27d559225
+        rates | 9 | 2bb442faa709509e
+        results | 28 | fbc9806082b147c0
+    "#]],
+    );
+    check(
+        sizes(),
+        expect![[r#"
+         | 7 | dbc98e8d5290def9
+        tables | 23 | 23c8806d1e897a4d
+        figure handlers | 2 | 710fa6ad65aa212d
+        figure depth | 2 | 710fa6ad65aa212d
+        rates | 4 | 4554424c4c918e67
+        results | 23 | 99e9bd0232a6f0e1
+    "#]],
+    );
+    expect_file!["tests/everything.txt"].assert_eq(&shown(&everything()));
     assert_eq!(header(true).runner(), "1 worker thread");
 }
 
@@ -340,12 +431,17 @@ fn a_recorded_sequence_has_a_row_for_each_engine() {
     ];
     let table = recorded::table(&load, &rows);
     let shown = format!(
-        "{}\n{}\n{:#}\n",
+        "# text\n{}\n# CSV\n{}\n# JSON\n{:#}\n",
         table.text(usize::MAX),
         table.csv(),
         serde_json::json!([recorded::conditions(&load), table.rows_json()])
     );
-    expect_file!["tests/recorded.txt"].assert_eq(&shown);
+    expect![[r#"
+        text | 9 | 1fce2106d847b49e
+        CSV | 4 | 29d64b404a244fbb
+        JSON | 56 | 9c0534c953cc797a
+    "#]]
+    .assert_eq(&digests(&shown));
 }
 
 fn points(arguments: &str) -> Vec<String> {
@@ -367,16 +463,39 @@ fn the_points_are_those_asked_for() {
     for arguments in [
         "",
         "--matching in-order --baseline bins --handlers 4",
-        "--full",
-        "--scenario WC,MIX --wild 10 --late 20 --windows 3,4 --sizes 8,9 --baseline bins",
+        "--all",
+        "--scenario WC,MIX --wild 10 --late 20 --windows 3,4 --bytes 8,9 --baseline bins",
         "--scenario WC --windows 5 --sweep 2,3 --baseline no-matching,memcpy,list",
         "--sweep 4 --windows 1 --baseline none --peers",
         "--scenario NC --handlers 7 --windows 2 --baseline none",
         "--scenario all --baseline none",
         "--out folder --windows 1",
-        "--sizes all --windows 1,7 --baseline none",
+        "--bytes all --windows 1,7 --baseline none",
+        "--scenario MIX --conflicts 0,20,50 --windows 9 --baseline bins",
     ] {
-        shown += &format!("bench {arguments}\n  {}\n", points(arguments).join("\n  "));
+        shown += &format!("# bench {arguments}\n{}\n", points(arguments).join("\n"));
     }
-    expect_file!["tests/points.txt"].assert_eq(&shown);
+    expect![[r#"
+        bench  | 16 | 6a89be6ef13809eb
+        bench --matching in-order --baseline bins --handlers 4 | 8 | 245e1191569e30ab
+        bench --all | 139 | 8b7b65cd81bde569
+        bench --scenario WC,MIX --wild 10 --late 20 --windows 3,4 --bytes 8,9 --baseline bins | 24 | d15877330b160f57
+        bench --scenario WC --windows 5 --sweep 2,3 --baseline no-matching,memcpy,list | 7 | c4b6e70bb9f6ba3f
+        bench --sweep 4 --windows 1 --baseline none --peers | 9 | 39ad9aa010b16148
+        bench --scenario NC --handlers 7 --windows 2 --baseline none | 2 | 023455ae5a6f2b6e
+        bench --scenario all --baseline none | 122 | 439cbfd21359fc6e
+        bench --out folder --windows 1 | 10 | 1b711bb175636b20
+        bench --bytes all --windows 1,7 --baseline none | 24 | 46a9f4655913bc91
+    "#]].assert_eq(&digests(&shown));
+    expect![[r#"
+        optimistic (4 handlers), NC, window 1, 8 bytes
+        in-order (4 handlers), NC, window 1, 8 bytes
+        ucx, NC, window 1, 8 bytes
+        optimistic (4 handlers), WC-FP, window 1, 8 bytes
+        in-order (4 handlers), WC-FP, window 1, 8 bytes
+        ucx, WC-FP, window 1, 8 bytes
+        optimistic (4 handlers), WC-SP, window 1, 8 bytes
+        in-order (4 handlers), WC-SP, window 1, 8 bytes
+        ucx, WC-SP, window 1, 8 bytes"#]]
+    .assert_eq(&points("--sweep 4 --windows 1 --baseline none --peers").join("\n"));
 }

@@ -26,24 +26,22 @@ use input::{Input, InputArgs};
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../help/explore.txt").trim_end())]
 pub(super) struct Args {
-    /// Schedules to run; with --exhaustive at most [default: 5000, with --exhaustive 2000000]
+    /// Schedules to run; with --bound at most [default: 5000, with --bound 2000000]
     #[arg(long, value_name = "COUNT")]
     schedules: Option<u64>,
     /// First seed
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Show the schedule of this seed step by step
-    #[arg(long, value_name = "S", conflicts_with_all = ["schedules", "turns", "exhaustive"])]
+    #[arg(long, value_name = "S", conflicts_with_all = ["schedules", "turns", "bound"])]
     story: Option<u64>,
     /// Show the schedule of these turns step by step
-    #[arg(long, value_name = "TURNS", conflicts_with_all = ["schedules", "exhaustive"])]
+    #[arg(long, value_name = "TURNS", conflicts_with_all = ["schedules", "bound"])]
     turns: Option<String>,
-    /// Run every schedule with at most --bound preemptions; for 2 to 4 handlers
-    #[arg(long)]
-    exhaustive: bool,
-    /// Most preemptions: interruptions of a handler that could continue, inside a block
-    #[arg(long, value_name = "K", default_value_t = 2, requires = "exhaustive")]
-    bound: usize,
+    /// Run every schedule of 2 to 4 handlers with at most so many preemptions: interruptions of a
+    /// handler that could continue, inside a block
+    #[arg(long, value_name = "K")]
+    bound: Option<usize>,
     /// Write the last schedule, or the failing one, into this file as a page for a browser
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -83,7 +81,7 @@ pub(super) struct Args {
 }
 
 const SCHEDULES: u64 = 5000;
-/// Default maximum with `--exhaustive`.
+/// Default maximum with `--bound`.
 const SCHEDULES_OF_ALL: u64 = 2_000_000;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
@@ -95,8 +93,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         }
         _ => {}
     }
-    if args.exhaustive && !(2..=4).contains(&args.handlers) {
-        return Err(BadInput("--exhaustive goes with 2 to 4 handlers".to_owned()).into());
+    if args.bound.is_some() && !(2..=4).contains(&args.handlers) {
+        return Err(BadInput("--bound goes with 2 to 4 handlers".to_owned()).into());
     }
     let turns = args.turns.as_deref().map(str::parse::<Turns>).transpose();
     let turns = turns.map_err(|error: BadTurns| BadInput(format!("--turns: {error}")))?;
@@ -204,9 +202,9 @@ impl Asked<'_> {
             }
             return report;
         }
-        if args.exhaustive {
+        if let Some(bound) = args.bound {
             let most = args.schedules.unwrap_or(SCHEDULES_OF_ALL);
-            return every(setup, expected, args.bound, most);
+            return every(setup, expected, bound, most);
         }
         match args.story {
             Some(seed) => explore(setup, expected, seed, 1, false),

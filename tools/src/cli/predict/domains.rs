@@ -24,15 +24,42 @@ pub(super) struct DomainsArgs {
 }
 
 /// The ranks of a trace, run one after the other.
-#[derive(Debug, Default)]
-struct Sum {
-    messages: u64,
+#[derive(Clone, Debug, Default)]
+pub struct Sum {
+    pub messages: u64,
     blocks: u64,
     time: Picos,
     waited: Picos,
-    slow: u64,
+    pub slow: u64,
     in_domain: u64,
     first_of_domain: u64,
+}
+
+/// A recorded program with the paper's rule and with domains.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub name: String,
+    pub ranks: usize,
+    pub paper: Sum,
+    pub keyed: Sum,
+    /// The least and the highest gain of a rank, in per cent.
+    pub of_ranks: (f64, f64),
+}
+
+impl Program {
+    pub fn gain_percent(&self) -> f64 {
+        (self.keyed.rate() / self.paper.rate() - 1.0) * 100.0
+    }
+
+    /// Messages of a block.
+    pub fn per_block(&self) -> f64 {
+        self.paper.messages as f64 / self.paper.blocks.max(1) as f64
+    }
+
+    /// Share of handlers with a candidate that are the first of their domain, in per cent.
+    pub fn first_percent(&self) -> f64 {
+        100.0 * self.keyed.first_of_domain as f64 / self.keyed.in_domain.max(1) as f64
+    }
 }
 
 impl Sum {
@@ -48,12 +75,12 @@ impl Sum {
         }
     }
 
-    fn rate(&self) -> f64 {
+    pub fn rate(&self) -> f64 {
         self.messages as f64 * 1e6 / self.time.max(1) as f64
     }
 
     /// Nanoseconds that a message's handler waited for others, on average.
-    fn waited_ns(&self) -> f64 {
+    pub fn waited_ns(&self) -> f64 {
         self.waited as f64 / 1e3 / self.messages.max(1) as f64
     }
 }
@@ -84,29 +111,32 @@ pub(super) fn run(args: &DomainsArgs, common: &Common) -> anyhow::Result<()> {
             })
         );
         let bar = bar(workloads.len(), "ranks");
-        let mut sums = [Sum::default(), Sum::default()];
-        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-        for workload in workloads.iter().take_while(|_| !early.is_stopped()) {
-            let rates = both(workload, args.handlers, common, &mut sums)?;
-            let gain = (rates[1] / rates[0] - 1.0) * 100.0;
-            (least, most) = (least.min(gain), most.max(gain));
+        let more = || {
             bar.inc(1);
-        }
+            !early.is_stopped()
+        };
+        let program = program(name, &workloads, args.handlers, common, false, more)?;
         early.mark_by(&bar, &mut table)?;
-        let [paper, keyed] = sums;
+        let Program {
+            name,
+            ranks,
+            paper,
+            keyed,
+            of_ranks,
+        } = &program;
         table.push([
-            name.into(),
-            workloads.len().into(),
+            name.as_str().into(),
+            (*ranks).into(),
             paper.messages.into(),
-            (paper.messages as f64 / paper.blocks.max(1) as f64).into(),
-            (100.0 * keyed.first_of_domain as f64 / keyed.in_domain.max(1) as f64).into(),
+            program.per_block().into(),
+            program.first_percent().into(),
             paper.rate().into(),
             keyed.rate().into(),
-            ((keyed.rate() / paper.rate() - 1.0) * 100.0).into(),
+            program.gain_percent().into(),
             paper.waited_ns().into(),
             keyed.waited_ns().into(),
-            least.into(),
-            most.into(),
+            of_ranks.0.into(),
+            of_ranks.1.into(),
             paper.slow.into(),
             keyed.slow.into(),
         ]);
@@ -114,18 +144,54 @@ pub(super) fn run(args: &DomainsArgs, common: &Common) -> anyhow::Result<()> {
     common.show(&[table])
 }
 
+/// Runs all ranks of a program with the paper's rule and with domains, as long as `more` says.
+/// `paper_books`: with the paper's rule every handler books, also where nobody reads bookings.
+///
+/// # Errors
+/// The card cannot be simulated.
+pub fn program(
+    name: String,
+    workloads: &[Workload],
+    handlers: usize,
+    common: &Common,
+    paper_books: bool,
+    mut more: impl FnMut() -> bool,
+) -> anyhow::Result<Program> {
+    let mut sums = [Sum::default(), Sum::default()];
+    let mut of_ranks = (f64::INFINITY, f64::NEG_INFINITY);
+    for workload in workloads {
+        let rates = both(workload, handlers, common, paper_books, &mut sums)?;
+        let gain = (rates[1] / rates[0] - 1.0) * 100.0;
+        of_ranks = (of_ranks.0.min(gain), of_ranks.1.max(gain));
+        if !more() {
+            break;
+        }
+    }
+    let [paper, keyed] = sums;
+    Ok(Program {
+        name,
+        ranks: workloads.len(),
+        paper,
+        keyed,
+        of_ranks,
+    })
+}
+
 /// Runs a rank with the paper's rule and with domains, and gives both rates.
 fn both(
     workload: &Workload,
     handlers: usize,
     common: &Common,
+    paper_books: bool,
     sums: &mut [Sum; 2],
 ) -> anyhow::Result<[f64; 2]> {
     let mut rates = [0.0; 2];
     for (which, domains) in [Domains::Paper, Domains::Keyed].into_iter().enumerate() {
+        let setup = workload.setup(common, Like::Nic, handlers)?;
         let setup = Setup {
             domains,
-            ..workload.setup(common, Like::Nic, handlers)?
+            always_book: setup.always_book || paper_books && domains == Domains::Paper,
+            ..setup
         };
         let prediction = predict(&setup, &workload.offer, 0).map_err(wrong)?;
         rates[which] = prediction.rate;

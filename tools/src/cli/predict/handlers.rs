@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use dpamatch_predict::{
-    Accesses, Gain, Kind, Level, Offer, Part, Phase, Prediction, Sequence, Setup, limits, predict,
-    story, write_chrome,
+    Accesses, Gain, Level, LineKind, Offer, Part, Phase, Prediction, Sequence, Setup, limits,
+    predict, story, write_chrome,
 };
 use dpamatch_story::Page;
 
@@ -27,7 +27,7 @@ pub(super) struct HandlersArgs {
     /// Number of handlers
     #[arg(long, value_name = "N", default_value_t = 8)]
     handlers: usize,
-    /// nc, wc-fp, wc-sp or mixed:P
+    /// nc, wc-fp, wc-sp, mixed:P or senders:P[+PART..]
     #[arg(long, value_name = "NAME", default_value = "nc", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
     scenario: String,
     #[command(flatten)]
@@ -285,7 +285,7 @@ fn accesses(part: &Part) -> Table {
     ];
     let title = "What all EUs touched, and how often it was found where.";
     let mut table = Table::new("accesses", title, columns).named(&[("us", "time_us")]);
-    for (kind, name) in Kind::NAMED {
+    for (kind, name) in LineKind::NAMED {
         let mut sum = Accesses::default();
         for eu in &part.outcome.eus {
             let Accesses {

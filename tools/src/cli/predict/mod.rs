@@ -1,4 +1,4 @@
-mod domains;
+pub mod domains;
 mod handlers;
 mod rates;
 pub mod recorded;
@@ -13,7 +13,8 @@ use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 use dpa_model::{Choice, PaperWorkload};
 use dpamatch_predict::{
-    Domains, FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Setup, SimulateError,
+    Domains, FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Senders, Setup,
+    SimulateError,
 };
 
 use super::input::{built_in_or_file, choice};
@@ -112,8 +113,10 @@ pub struct Common {
 pub enum Like {
     /// The emulated NIC, as the other commands build it
     Nic,
-    /// The paper's prototype
+    /// The paper's prototype, by the options that fit its measured WC-SP
     Prototype,
+    /// The paper's text: fast path literal, removal lazy
+    Paper,
 }
 
 /// A workload, as named on the command line.
@@ -131,22 +134,25 @@ pub struct Workload {
 const EAGER_MAX: usize = 4096;
 
 impl Workload {
-    /// Parses `nc`, `wc-fp`, `wc-sp` or `mixed:<percent>`.
+    /// Parses `nc`, `wc-fp`, `wc-sp`, `mixed:<percent>`, or `senders:<percent>` with what
+    /// [`senders`] knows.
     pub fn parse(name: &str, seed: u64, bytes: u32) -> Result<Self, BadInput> {
         let name = name.to_ascii_lowercase();
         let paper = PaperWorkload::named(&name.to_ascii_uppercase());
         let pattern = match paper {
             Some(workload) => workload.into(),
             None => {
-                let percent = name
-                    .strip_prefix("mixed:")
-                    .and_then(|percent| percent.parse().ok());
-                let equal = percent.filter(|&percent| percent <= 100).ok_or_else(|| {
+                let mixed = || {
+                    let equal = percent(name.strip_prefix("mixed:")?)?;
+                    Some(Pattern::Mixed { equal, seed })
+                };
+                let senders = || senders(&name, seed).map(Pattern::Senders);
+                mixed().or_else(senders).ok_or_else(|| {
                     BadInput(format!(
-                        "unknown scenario {name}; known: nc, wc-fp, wc-sp, mixed:0 to mixed:100"
+                        "unknown scenario {name}; known: nc, wc-fp, wc-sp, mixed:0 to mixed:100, \
+                         senders:0 to senders:100 with +hot:K, +any-source:P, +any-tag:P, +standing"
                     ))
-                })?;
-                Pattern::Mixed { equal, seed }
+                })?
             }
         };
         let offer = Offer::Pattern { pattern, bytes };
@@ -183,6 +189,37 @@ impl Workload {
             ..setup
         })
     }
+}
+
+fn percent(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|&percent| percent <= 100)
+}
+
+/// `senders:P` and parts behind plus signs: `hot:K` pairs that P per cent of the messages share,
+/// `any-source:P` and `any-tag:P` per cent of the receives, and `standing` wildcards that match
+/// nothing.
+fn senders(name: &str, seed: u64) -> Option<Senders> {
+    let mut parts = name.split('+');
+    let mut senders = Senders {
+        equal: percent(parts.next()?.strip_prefix("senders:")?)?,
+        hot: 1,
+        any_source: 0,
+        any_tag: 0,
+        standing: false,
+        seed,
+    };
+    for part in parts {
+        match part.split_once(':') {
+            None if part == "standing" => senders.standing = true,
+            Some(("hot", keys)) => {
+                senders.hot = keys.parse().ok().filter(|keys| (1..=900).contains(keys))?;
+            }
+            Some(("any-source", share)) => senders.any_source = percent(share)?,
+            Some(("any-tag", share)) => senders.any_tag = percent(share)?,
+            _ => return None,
+        }
+    }
+    Some(senders)
 }
 
 /// `N` or `N-M`: numbers of handlers.
@@ -254,6 +291,7 @@ impl Common {
         let defaults = match self.like.unwrap_or(like) {
             Like::Nic => Setup::shipped(profile, 1),
             Like::Prototype => prototype.clone(),
+            Like::Paper => Setup::published(profile, 1),
         };
         let setup = Setup {
             bins: self.bins as usize,
@@ -261,6 +299,7 @@ impl Common {
             removal: self.removal.unwrap_or(defaults.removal),
             domains: self.domains.unwrap_or(defaults.domains),
             early_check: self.early_check,
+            always_book: defaults.always_book,
             inline_hashes: self.hashes == "trust",
             ..prototype
         };

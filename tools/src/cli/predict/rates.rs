@@ -20,12 +20,9 @@ pub(super) struct RatesArgs {
     /// (P per cent equal)
     #[arg(long, value_name = "NAME,NAME..", value_delimiter = ',', default_value = "nc,wc-fp,wc-sp,mixed:25", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
     scenario: Vec<String>,
-    /// Messages of a window [default: the profile's driver.window]
-    #[arg(long, value_name = "K", conflicts_with = "trace", value_parser = clap::value_parser!(u64).range(1..=65536))]
+    /// Messages of a window; 0: a continuous stream [default: the profile's driver.window]
+    #[arg(long = "windows", value_name = "K", conflicts_with = "trace", value_parser = clap::value_parser!(u64).range(..=65536))]
     window: Option<u64>,
-    /// A continuous stream in place of windows
-    #[arg(long, conflicts_with_all = ["window", "trace"])]
-    stream: bool,
     /// Length of each message in bytes; above 4096 by rendezvous
     #[arg(long, value_name = "BYTES", default_value_t = 8, conflicts_with = "trace", value_parser = clap::value_parser!(u32).range(0..=1_073_741_824))]
     bytes: u32,
@@ -42,11 +39,11 @@ const LATENCY: [&str; 2] = ["latency us", "longest us"];
 
 pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
     let recorded = args.recorded.load(common)?;
-    let window = if args.stream { Some(0) } else { args.window };
     let change = |setup: Setup| {
         let mut setup = setup;
-        setup.profile.driver.window =
-            window.map_or(setup.profile.driver.window, |window| window as usize);
+        setup.profile.driver.window = args
+            .window
+            .map_or(setup.profile.driver.window, |window| window as usize);
         setup
     };
     let workloads: Vec<Workload> = match &recorded {

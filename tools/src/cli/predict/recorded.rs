@@ -47,7 +47,7 @@ pub struct RecordedArgs {
 }
 
 /// The cost of a sequence besides its messages.
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct PostArgs {
     /// Posts, probes and cancels of a recording take no time
     #[arg(long)]

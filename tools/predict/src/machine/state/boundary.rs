@@ -1,7 +1,7 @@
 //! The boundary's work: commands, the ends of blocks, unexpected messages, and messages for the
 //! host.
 
-use super::{BlockBegin, BlockEnd, Boundary, Kind, Machine, Phase, Picos, Place, Sink};
+use super::{BlockBegin, BlockEnd, Boundary, LineKind, Machine, Phase, Picos, Place, Sink};
 
 impl Machine {
     /// Charges the boundary's work to `handler` until `end_boundary`.
@@ -102,8 +102,8 @@ impl Machine {
         self.task().message = self.stored[entry as usize];
         self.write(Place::Unexpected(entry));
         self.work(self.costs.work.post);
-        self.host(Kind::Window, self.costs.window_write);
-        self.host(Kind::Completion, self.costs.completion);
+        self.host(LineKind::Window, self.costs.window_write);
+        self.host(LineKind::Completion, self.costs.completion);
     }
 
     /// The running task reads its message's data from the sender.
@@ -114,7 +114,7 @@ impl Machine {
                 .message
                 .saturating_sub(self.first_message);
             let end = self.outside.read(&self.costs, place, now);
-            self.host(Kind::Remote, end - now);
+            self.host(LineKind::Remote, end - now);
         }
     }
 
@@ -127,9 +127,9 @@ impl Machine {
             .bytes(message.saturating_sub(self.first_message));
         self.work(self.costs.work.unexpected);
         if (1..=self.eager_bytes as u64).contains(&bytes) {
-            self.host(Kind::Window, self.window_cost(bytes as usize));
+            self.host(LineKind::Window, self.window_cost(bytes as usize));
         }
-        self.host(Kind::Completion, self.costs.completion);
+        self.host(LineKind::Completion, self.costs.completion);
         let now = self.now();
         self.outside.match_in_software(&self.costs, now);
     }
@@ -143,7 +143,7 @@ impl Machine {
             }
             Boundary::Command { done: false } => {
                 self.work(self.costs.work.post);
-                self.host(Kind::Completion, self.costs.completion);
+                self.host(LineKind::Completion, self.costs.completion);
             }
             _ => {}
         }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::{Causal, Network, STEP, Wait};
 use crate::analyze::inbound::Inbound;
 use crate::analyze::order::Happening;
-use crate::analyze::program::{Action, End, Kind, Sync, UNKNOWN, UNKNOWN_BYTES};
+use crate::analyze::program::{Action, End, Sync, TransferKind, UNKNOWN, UNKNOWN_BYTES};
 use dpamatch::engine::{Engine, RecvId};
 
 impl Causal<'_> {
@@ -77,8 +77,8 @@ impl Causal<'_> {
             Action::Begin(at) => {
                 let transfer = &self.programs[rank as usize].transfers[at as usize];
                 match transfer.kind {
-                    Kind::Null => Wait::Nothing,
-                    Kind::Send => {
+                    TransferKind::Null => Wait::Nothing,
+                    TransferKind::Send => {
                         self.send(rank, at, now);
                         let waits = transfer.blocking && transfer.synchronous;
                         let (receiver, _) = self.outbound[rank as usize][at as usize];
@@ -88,7 +88,7 @@ impl Causal<'_> {
                             Wait::Nothing
                         }
                     }
-                    Kind::Recv => {
+                    TransferKind::Recv => {
                         let global = self.comms.global(rank as usize, transfer.comm);
                         let comm = self.engine_comm(rank, global);
                         self.ranks[rank as usize]
@@ -111,7 +111,7 @@ impl Causal<'_> {
                             Wait::Nothing
                         }
                     }
-                    Kind::Probe => {
+                    TransferKind::Probe => {
                         if let Some(message) = self.probes[rank as usize].message(at) {
                             self.make_up_messages(rank, message, now);
                         }
@@ -155,7 +155,7 @@ impl Causal<'_> {
     /// Adds a message without recorded send when its receive is waited for. This is the latest
     /// possible time, so queues are too long rather than too short.
     fn make_up(&mut self, rank: u32, at: u32, now: u64) {
-        if self.programs[rank as usize].transfers[at as usize].kind != Kind::Recv {
+        if self.programs[rank as usize].transfers[at as usize].kind != TransferKind::Recv {
             return;
         }
         let (_, made_up) = self.outbound[rank as usize][at as usize];
@@ -200,9 +200,9 @@ impl Causal<'_> {
             let at = program.finished[place as usize] as usize;
             let transfer = &program.transfers[at];
             match transfer.kind {
-                Kind::Null | Kind::Probe => true,
-                Kind::Recv => self.ranks[rank as usize].complete[at],
-                Kind::Send => {
+                TransferKind::Null | TransferKind::Probe => true,
+                TransferKind::Recv => self.ranks[rank as usize].complete[at],
+                TransferKind::Send => {
                     let on_the_way = self.outbound[rank as usize][at].0 != UNKNOWN;
                     !(transfer.synchronous && on_the_way) || self.ranks[rank as usize].complete[at]
                 }

@@ -1,0 +1,252 @@
+//! What `predict` shows.
+
+use super::*;
+
+#[test]
+fn a_stream() {
+    shown("predict stream --handlers 4 --format json < @calls")
+        .json("/stream/0/messages", "3")
+        .json("/stream/0/matched", "2")
+        .json("/stream/0/unexpected", "1")
+        .json("/handlers/3/thread", r#""handler_3""#)
+        .json("/handlers/4", "null");
+}
+
+/// LULESH's messages differ in source or tag, so with domains no message waits.
+#[test]
+fn luleshs_messages_differ_in_source_or_tag_so_with_domains_no() {
+    shown("predict domains --handlers 8 $lulesh-27/lulesh-27.dumpi.tar.xz --format json")
+        .json("/domains/0/ranks", "27")
+        .json("/domains/0/messages", "7300")
+        .json("/domains/0/first_of_domain_percent", "100.0")
+        .json("/domains/0/waits_keyed_ns", "0.0")
+        .json("/domains/0/waits_paper_ns", "96.3013698630137")
+        .json("/domains/0/rate_keyed_msgs_per_us", "1.082603411785382")
+        .json("/domains/0/rate_paper_msgs_per_us", "1.0140240588592815")
+        .json("/domains/0/gain_percent", "6.763089329778649")
+        .json("/domains/0/least_gain_percent", "5.950960450755627")
+        .json("/domains/0/most_gain_percent", "7.7521526721692435");
+}
+
+/// A table that is too small is not enlarged, in windows and in streams.
+#[test]
+fn a_table_that_is_too_small_is_not_enlarged_in_windows() {
+    shown("predict --handlers 8 --scenario nc --receives 1024 --windows 128 --format json")
+        .json("/rates/0/to_software_percent", "0.0");
+    shown("predict --handlers 8 --scenario nc --receives 16 --windows 128 --format json")
+        .json("/rates/0/to_software_percent", "87.5");
+    shown("predict --handlers 8 --scenario nc --receives 1024 --windows 0 --format json")
+        .json("/rates/0/to_software_percent", "0.0");
+    shown("predict --handlers 8 --scenario nc --receives 16 --windows 0 --format json")
+        .json("/rates/0/to_software_percent", "99.8046875");
+}
+
+#[test]
+fn a_number_that_moves_nothing_and_one_that_is_none() {
+    shown("sensitivity host.remote_read_ns --format csv")
+        .is(&["parameter,value,half_nc,wc_sp,all_nine,twice_nc,wc_sp,all_nine", "as given,,4.010817077570927,8.063663733943013,5.412200766770088,4.010817077570927,8.063663733943013,5.412200766770088", "host.remote_read_ns,2000,4.010817077570927,8.063663733943013,5.412200766770088,4.010817077570927,8.063663733943013,5.412200766770088"]);
+    shown_with("sensitivity host.reed_ns", 2, &["host.reed_ns"]).lines(0);
+}
+
+#[test]
+fn calibration_is_judged_by_what_it_was_not_fitted() {
+    shown("calibrate < @few-rates").whole(4, "726f45b60dbc2981");
+    shown("calibrate < @more-rates").is(&[
+        "Free parameters of bluefield3.",
+        "parameter value fitted to threads measured predicted",
+        "work 1.404 NC 1 0.4000 0.4000",
+        "word.handover_ns 180.9 NC 2 0.7500 0.7500",
+        "",
+        "Held out, in M messages/s; mean absolute error 13.37 %.",
+        "series threads measured predicted error %",
+        "WC-SP 1 0.4000 0.4064 1.594",
+        "NC 4 2.000 1.497 -25.14",
+    ]);
+    shown_with(
+        "calibrate < @wide-rates",
+        2,
+        &["191 handlers, but the card has 190"],
+    )
+    .lines(0);
+}
+
+#[test]
+fn all_points_of_figure_8_and_what_each_may_be_used() {
+    shown("accuracy --format csv").whole(38, "970950d8a3bdcfcf");
+}
+
+#[test]
+fn a_rank_of_a_trace_goes_the_way_of_the_workloads() {
+    shown(
+        "predict --trace $minife-16/minife-16.dumpi.tar.xz --rank 5 --handlers 1-3,32 --format \
+        json",
+    )
+    .json("/rates/0/handlers", "1")
+    .json("/rates/0/workload", r#""rank 5 of minife-16""#)
+    .json("/rates/0/rate_msgs_per_us", "0.4373063449312387")
+    .json("/rates/1/handlers", "2")
+    .json("/rates/1/workload", r#""rank 5 of minife-16""#)
+    .json("/rates/1/rate_msgs_per_us", "0.7072340874534689")
+    .json("/rates/2/handlers", "3")
+    .json("/rates/2/workload", r#""rank 5 of minife-16""#)
+    .json("/rates/2/rate_msgs_per_us", "0.9341308867358961")
+    .json("/rates/3/handlers", "32")
+    .json("/rates/3/workload", r#""rank 5 of minife-16""#)
+    .json("/rates/3/rate_msgs_per_us", "1.7720783578221968");
+    // The program computes between its messages, and the card keeps up; then all receives are posted first,
+    // and then there are few.
+    shown("predict handlers --trace $minife-16/minife-16.dumpi.tar.xz --rank 5 --format json")
+        .json("/stream/0/messages", "462")
+        .json("/stream/0/matched", "462")
+        .json("/stream/0/unexpected", "1")
+        .json("/stream/0/sent_on_to_software", "0")
+        .json("/stream/0/time_us", "323.266006")
+        .json("/stream/0/latency_us", "158.1297111969697")
+        .json("/limits/3/without", r#""serial hand-over""#);
+    shown(
+        "predict handlers --trace $minife-16/minife-16.dumpi.tar.xz --rank 5 --times recorded \
+        --format json",
+    )
+    .json("/stream/0/messages", "462")
+    .json("/stream/0/matched", "462")
+    .json("/stream/0/unexpected", "1")
+    .json("/stream/0/sent_on_to_software", "0")
+    .json("/stream/0/time_us", "3726.70115")
+    .json("/stream/0/latency_us", "2.255167577922078")
+    .json("/limits/3/without", r#""EU count""#);
+    shown(
+        "predict handlers --trace $minife-16/minife-16.dumpi.tar.xz --rank 5 --order posts-first \
+        --free-posts --format json",
+    )
+    .json("/stream/0/messages", "462")
+    .json("/stream/0/matched", "462")
+    .json("/stream/0/unexpected", "0")
+    .json("/stream/0/sent_on_to_software", "0")
+    .json("/stream/0/time_us", "161.126149")
+    .json("/stream/0/latency_us", "67.03515853030304")
+    .json("/limits/3/without", r#""bandwidth""#);
+    shown(
+        "predict handlers --trace $minife-16/minife-16.dumpi.tar.xz --rank 5 --order posts-first \
+        --receives 16 --format json",
+    )
+    .json("/stream/0/messages", "462")
+    .json("/stream/0/matched", "16")
+    .json("/stream/0/unexpected", "0")
+    .json("/stream/0/sent_on_to_software", "892")
+    .json("/stream/0/time_us", "405.206794")
+    .json("/stream/0/latency_us", "229.80881990476192")
+    .json("/limits/3/without", r#""serial hand-over""#);
+}
+
+#[test]
+fn every_assumption_is_made_and_the_range_is_that_of_its_rows() {
+    shown("what-if --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --handlers 2-3 --format csv")
+        .whole(21, "93d4a8f732ec3ff0");
+}
+
+#[test]
+fn a_trace_for_perfetto_is_json() {
+    shown(
+        "predict handlers --handlers 2 --scenario wc-sp --like prototype --timeline @chrome.json",
+    )
+    .file("@chrome.json")
+    .has(r#"{"displayTimeUnit":"ns","traceEvents":["#)
+    .has(r#""tid":1,"name":"slow""#)
+    // Any pointer reads it all.
+    .json("/results", "null");
+}
+
+/// Calibration writes a profile: the rates are others than those that the profiles were fitted
+/// to.
+#[test]
+fn calibration_writes_a_profile_the_rates_are_others_than_those() {
+    shown("calibrate --profile bluefield3 --write @bluefield3.toml < @other-rates").has("NC ");
+    shown("predict --profile @bluefield3.toml --like prototype --handlers 1,2 --scenario nc \
+        --format csv")
+        .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent", "nc,1,0.3800001368000493,2.6315779999999998,0,0,0,100,EU count,84.2104573891431", "nc,2,0.6999999900787403,2.8571428976377953,0,0,0,96.97105517537122,EU count,99.59253671401723"]);
+    shown(
+        "calibrate --profile bluefield3-instructions --write @bluefield3-instructions.toml < \
+        @other-rates",
+    )
+    .has("NC ");
+    shown("predict --profile @bluefield3-instructions.toml --like prototype --handlers 1,2 \
+        --scenario nc --format csv")
+        .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent", "nc,1,0.3800017252078325,2.6315669999999995,0,0,0,100,EU count,84.21053722342353", "nc,2,0.7000032194636259,2.8571297165354332,0,0,0,96.97108033370043,EU count,98.4119182319227"]);
+}
+
+#[test]
+fn rates_as_people_read_them() {
+    shown("predict --handlers 2,5-6 --scenario nc,wc-fp,wc-sp,mixed:40 --windows 12 --wide")
+        .whole(14, "0e1635f8010fa4e3");
+    shown(
+        "predict --handlers 4 --scenario mixed:30 --windows 16 --bytes 5000 --receives 8 --seed 9 \
+        --like prototype",
+    )
+    .whole(4, "adfa852f61a943f6");
+    shown("predict --handlers 3 --scenario wc-sp --windows 9 --bytes 300 --eager-limit 100 \
+        --early-check --hashes absent --removal eager --domains keyed --bins 2 --format csv")
+        .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent", "wc-sp,3,0.740288890336565,4.052472,0,6,0,85.981706864107,EU count,47.00598167028605"]);
+    shown("predict --handlers 8 --scenario mixed:50 --windows 40 --profile generic --set eus.cores=2 \
+        --set eus.per_core=3 --fast-path literal --format csv")
+        .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent", "mixed:50,8,3.596259558097158,2.2245335384615386,0,22,0,62.56861351415568,serial hand-over,31.186413982699946"]);
+    shown("predict --handlers 2 --scenario nc --windows 0 --removal deferred --format csv")
+        .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent", "nc,2,0.9946175317958542,2.010823191894531,0,0,0,99.37294908350313,EU count,96.6714603610906"]);
+    shown("predict --handlers 2,4 --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --rank 1 --wide")
+        .whole(4, "3fa10b9c6c4bc605");
+}
+
+#[test]
+fn a_run_in_detail() {
+    shown("predict handlers --handlers 3 --scenario wc-sp --wide").whole(56, "47d3a190a3935c93");
+    shown(
+        "predict handlers --handlers 2 --scenario mixed:50 --domains keyed --format csv --seed 4",
+    )
+    .whole(44, "7dad30883c31507a");
+    shown(
+        "predict handlers --handlers 2 --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --rank 3 \
+        --wide",
+    )
+    .whole(60, "195801dbaeb7747b");
+    shown("predict stream --handlers 2 < @explored").whole(63, "5cbab85e1871e378");
+    shown("predict stream --handlers 3 --receives 1 --free-posts --format csv @calls")
+        .whole(47, "63d9e1e1ba985bdf");
+}
+
+#[test]
+fn what_each_part_contributes() {
+    shown("ablation --handlers 4 --equal 0,25 --format csv").whole(30, "50f89b6d838ced23");
+    shown(
+        "predict domains $edge-4-mpich/edge-4-mpich.dumpi.tar.xz \
+        $edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz --handlers 3 --wide",
+    )
+    .whole(4, "47731ce899338151");
+    shown("what-if --handlers 3 --scenario wc-fp,mixed:20").whole(19, "d737e4eb45bb19be");
+    shown("accuracy").whole(59, "716ec06827617a57");
+    shown("sensitivity memory.l1_ns").whole(6, "9028a75fe25c5f50");
+}
+
+#[test]
+fn a_profile_and_the_numbers_put_into() {
+    shown(
+        "predict profile --profile generic --set eus.usable=12 --set nic.barrier=lanes --set \
+        memory.l2_ns=77.5",
+    )
+    .whole(70, "f32aaac167c6c9ae");
+    shown("predict profile --profile generic --set eus.usable=13 --format json")
+        .json("/profile/eus/usable", "13")
+        .json("/profile/host/doorbell_ns", "10.0");
+}
+
+#[test]
+fn without_rank_it_is_the_rank_with_the_most_messages() {
+    shown("predict --handlers 2 --trace $minife-16/minife-16.dumpi.tar.xz --format csv")
+        .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent,latency_us,longest_us", "rank 1 of minife-16,2,0.7075789922272203,2.5307388914728683,3,0,0,82.69507867814332,EU count,49.2185083297501,316.12545627489175,616.507634"]);
+    shown("predict --handlers 2 --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --format csv")
+        .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent,latency_us,longest_us", "rank 0 of edge-4-mpich,2,0.48433817831612325,3.097009625,0,0,0,67.91566719783765,memory level,49.52565763836496,13.46755325,23.720077"]);
+}
+
+#[test]
+fn a_messages_length_has_64_bits() {
+    shown("predict stream --handlers 1 --format json < @long")
+        .json("/stream/0/time_us", "171805.220846");
+}
