@@ -35,20 +35,19 @@ pub(crate) const REMOTE_WRITE: i32 = 2;
 pub(crate) const REMOTE_READ: i32 = 4;
 pub(crate) const REMOTE_ATOMIC: i32 = 8;
 
-/// Reads words that device code may change meanwhile, each at once where it is aligned.
+/// Eight bytes, wherever they are.
+#[repr(C, packed)]
+struct Word(u64);
+
+/// Reads words that device code may change meanwhile.
 ///
 /// # Safety
 ///
 /// As many bytes are mapped there.
 pub(crate) unsafe fn read_words<const WORDS: usize>(at: *const u8) -> [[u8; 8]; WORDS] {
-    let words = at.cast::<[u64; WORDS]>();
-    if words.is_aligned() {
-        // SAFETY: the caller's promise, and aligned.
-        unsafe { words.read_volatile() }.map(u64::to_ne_bytes)
-    } else {
-        // SAFETY: the caller's promise.
-        unsafe { at.cast::<[[u8; 8]; WORDS]>().read_volatile() }
-    }
+    // SAFETY: the caller's promise; these words need no alignment.
+    let word = |index| unsafe { at.cast::<Word>().add(index).read_volatile() };
+    std::array::from_fn(|index| word(index).0.to_ne_bytes())
 }
 
 pub(crate) fn be16(bytes: &[u8], at: usize) -> u16 {
