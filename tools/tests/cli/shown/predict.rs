@@ -20,12 +20,12 @@ fn luleshs_messages_differ_in_source_or_tag_so_with_domains_no() {
         .json("/domains/0/messages", "7300")
         .json("/domains/0/first_of_domain_percent", "100.0")
         .json("/domains/0/waits_keyed_ns", "0.0")
-        .json("/domains/0/waits_paper_ns", "96.3013698630137")
+        .json("/domains/0/waits_paper_ns", "90.03424657534246")
         .json("/domains/0/rate_keyed_msgs_per_us", "1.082603411785382")
-        .json("/domains/0/rate_paper_msgs_per_us", "1.0140240588592815")
-        .json("/domains/0/gain_percent", "6.763089329778649")
-        .json("/domains/0/least_gain_percent", "5.950960450755627")
-        .json("/domains/0/most_gain_percent", "7.7521526721692435");
+        .json("/domains/0/rate_paper_msgs_per_us", "1.0583112635579073")
+        .json("/domains/0/gain_percent", "2.295368958448729")
+        .json("/domains/0/least_gain_percent", "1.3252447982678328")
+        .json("/domains/0/most_gain_percent", "3.677102736289539");
 }
 
 /// A table that is too small is not enlarged, in windows and in streams.
@@ -44,7 +44,7 @@ fn a_table_that_is_too_small_is_not_enlarged_in_windows() {
 #[test]
 fn a_number_that_moves_nothing_and_one_that_is_none() {
     shown("sensitivity host.remote_read_ns --format csv")
-        .is(&["parameter,value,half_nc,wc_sp,all_nine,twice_nc,wc_sp,all_nine", "as given,,4.010817077570927,8.063663733943013,5.412200766770088,4.010817077570927,8.063663733943013,5.412200766770088", "host.remote_read_ns,2000,4.010817077570927,8.063663733943013,5.412200766770088,4.010817077570927,8.063663733943013,5.412200766770088"]);
+        .is(&["parameter,value,half_nc,wc_sp,all_nine,twice_nc,wc_sp,all_nine,fits_better", "as given,,4.010817077570927,8.063663733943013,5.412200766770088,4.010817077570927,8.063663733943013,5.412200766770088,-", "host.remote_read_ns,2000,4.010817077570927,8.063663733943013,5.412200766770088,4.010817077570927,8.063663733943013,5.412200766770088,-"]);
     shown_with("sensitivity host.reed_ns", 2, &["host.reed_ns"]).lines(0);
 }
 
@@ -83,16 +83,16 @@ fn a_rank_of_a_trace_goes_the_way_of_the_workloads() {
     )
     .json("/rates/0/handlers", "1")
     .json("/rates/0/workload", r#""rank 5 of minife-16""#)
-    .json("/rates/0/rate_msgs_per_us", "0.4373063449312387")
+    .json("/rates/0/rate_msgs_per_us", "0.4738431557554586")
     .json("/rates/1/handlers", "2")
     .json("/rates/1/workload", r#""rank 5 of minife-16""#)
-    .json("/rates/1/rate_msgs_per_us", "0.7072340874534689")
+    .json("/rates/1/rate_msgs_per_us", "0.7593323998190659")
     .json("/rates/2/handlers", "3")
     .json("/rates/2/workload", r#""rank 5 of minife-16""#)
-    .json("/rates/2/rate_msgs_per_us", "0.9341308867358961")
+    .json("/rates/2/rate_msgs_per_us", "0.9967736465129967")
     .json("/rates/3/handlers", "32")
     .json("/rates/3/workload", r#""rank 5 of minife-16""#)
-    .json("/rates/3/rate_msgs_per_us", "1.7720783578221968");
+    .json("/rates/3/rate_msgs_per_us", "1.8470788986947988");
     // The program computes between its messages, and the card keeps up; then all receives are posted first,
     // and then there are few.
     shown("predict handlers --trace $minife-16/minife-16.dumpi.tar.xz --rank 5 --format json")
@@ -100,8 +100,8 @@ fn a_rank_of_a_trace_goes_the_way_of_the_workloads() {
         .json("/stream/0/matched", "462")
         .json("/stream/0/unexpected", "1")
         .json("/stream/0/sent_on_to_software", "0")
-        .json("/stream/0/time_us", "323.266006")
-        .json("/stream/0/latency_us", "158.1297111969697")
+        .json("/stream/0/time_us", "306.806936")
+        .json("/stream/0/latency_us", "149.16513163852815")
         .json("/limits/3/without", r#""serial hand-over""#);
     shown(
         "predict handlers --trace $minife-16/minife-16.dumpi.tar.xz --rank 5 --times recorded \
@@ -111,9 +111,9 @@ fn a_rank_of_a_trace_goes_the_way_of_the_workloads() {
     .json("/stream/0/matched", "462")
     .json("/stream/0/unexpected", "1")
     .json("/stream/0/sent_on_to_software", "0")
-    .json("/stream/0/time_us", "3726.70115")
-    .json("/stream/0/latency_us", "2.255167577922078")
-    .json("/limits/3/without", r#""EU count""#);
+    .json("/stream/0/time_us", "3726.510676")
+    .json("/stream/0/latency_us", "2.05730916017316")
+    .json("/limits/3/without", r#""bandwidth""#);
     shown(
         "predict handlers --trace $minife-16/minife-16.dumpi.tar.xz --rank 5 --order posts-first \
         --free-posts --format json",
@@ -122,8 +122,8 @@ fn a_rank_of_a_trace_goes_the_way_of_the_workloads() {
     .json("/stream/0/matched", "462")
     .json("/stream/0/unexpected", "0")
     .json("/stream/0/sent_on_to_software", "0")
-    .json("/stream/0/time_us", "161.126149")
-    .json("/stream/0/latency_us", "67.03515853030304")
+    .json("/stream/0/time_us", "150.756967")
+    .json("/stream/0/latency_us", "61.72787370562771")
     .json("/limits/3/without", r#""bandwidth""#);
     shown(
         "predict handlers --trace $minife-16/minife-16.dumpi.tar.xz --rank 5 --order posts-first \
@@ -133,8 +133,8 @@ fn a_rank_of_a_trace_goes_the_way_of_the_workloads() {
     .json("/stream/0/matched", "16")
     .json("/stream/0/unexpected", "0")
     .json("/stream/0/sent_on_to_software", "892")
-    .json("/stream/0/time_us", "405.206794")
-    .json("/stream/0/latency_us", "229.80881990476192")
+    .json("/stream/0/time_us", "404.837382")
+    .json("/stream/0/latency_us", "229.44180757575757")
     .json("/limits/3/without", r#""serial hand-over""#);
 }
 
@@ -177,7 +177,7 @@ fn calibration_writes_a_profile_the_rates_are_others_than_those() {
 #[test]
 fn rates_as_people_read_them() {
     shown("predict --handlers 2,5-6 --scenario nc,wc-fp,wc-sp,mixed:40 --windows 12 --wide")
-        .whole(14, "0e1635f8010fa4e3");
+        .whole(14, "d969e06d6f4405c2");
     shown(
         "predict --handlers 4 --scenario mixed:30 --windows 16 --bytes 5000 --receives 8 --seed 9 \
         --like prototype",
@@ -190,14 +190,14 @@ fn rates_as_people_read_them() {
         --set eus.per_core=3 --fast-path literal --format csv")
         .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent", "mixed:50,8,3.596259558097158,2.2245335384615386,0,22,0,62.56861351415568,serial hand-over,31.186413982699946"]);
     shown("predict --handlers 2 --scenario nc --windows 0 --removal deferred --format csv")
-        .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent", "nc,2,0.9946175317958542,2.010823191894531,0,0,0,99.37294908350313,EU count,96.6714603610906"]);
+        .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent", "nc,2,1.0904680161521805,1.8340748837890626,0,0,0,99.314827477356,EU count,96.36394541295353"]);
     shown("predict --handlers 2,4 --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --rank 1 --wide")
-        .whole(4, "3fa10b9c6c4bc605");
+        .whole(4, "1ef5f28dec63ee9e");
 }
 
 #[test]
 fn a_run_in_detail() {
-    shown("predict handlers --handlers 3 --scenario wc-sp --wide").whole(56, "47d3a190a3935c93");
+    shown("predict handlers --handlers 3 --scenario wc-sp --wide").whole(56, "eb016883552ce748");
     shown(
         "predict handlers --handlers 2 --scenario mixed:50 --domains keyed --format csv --seed 4",
     )
@@ -206,23 +206,23 @@ fn a_run_in_detail() {
         "predict handlers --handlers 2 --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --rank 3 \
         --wide",
     )
-    .whole(60, "195801dbaeb7747b");
-    shown("predict stream --handlers 2 < @explored").whole(63, "5cbab85e1871e378");
+    .whole(60, "2c2e1bfef202a427");
+    shown("predict stream --handlers 2 < @explored").whole(63, "a2d6c138969427c9");
     shown("predict stream --handlers 3 --receives 1 --free-posts --format csv @calls")
         .whole(47, "63d9e1e1ba985bdf");
 }
 
 #[test]
 fn what_each_part_contributes() {
-    shown("ablation --handlers 4 --equal 0,25 --format csv").whole(30, "50f89b6d838ced23");
+    shown("ablation --handlers 4 --equal 0,25 --format csv").whole(38, "2cfa3fac11f9d595");
     shown(
         "predict domains $edge-4-mpich/edge-4-mpich.dumpi.tar.xz \
         $edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz --handlers 3 --wide",
     )
-    .whole(4, "47731ce899338151");
-    shown("what-if --handlers 3 --scenario wc-fp,mixed:20").whole(19, "d737e4eb45bb19be");
-    shown("accuracy").whole(59, "716ec06827617a57");
-    shown("sensitivity memory.l1_ns").whole(6, "9028a75fe25c5f50");
+    .whole(4, "351235f2f5c1688b");
+    shown("what-if --handlers 3 --scenario wc-fp,mixed:20").whole(19, "fb3ce54cbf4ee353");
+    shown("accuracy").whole(85, "5e7f2a81ecc97d4a");
+    shown("sensitivity memory.l1_ns").whole(7, "bb68ae0cc66679dd");
 }
 
 #[test]
@@ -240,13 +240,13 @@ fn a_profile_and_the_numbers_put_into() {
 #[test]
 fn without_rank_it_is_the_rank_with_the_most_messages() {
     shown("predict --handlers 2 --trace $minife-16/minife-16.dumpi.tar.xz --format csv")
-        .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent,latency_us,longest_us", "rank 1 of minife-16,2,0.7075789922272203,2.5307388914728683,3,0,0,82.69507867814332,EU count,49.2185083297501,316.12545627489175,616.507634"]);
+        .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent,latency_us,longest_us", "rank 1 of minife-16,2,0.7581570660274657,2.361908573643411,2,0,0,82.23991882980091,EU count,47.73824054675806,294.6457578506494,572.949412"]);
     shown("predict --handlers 2 --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --format csv")
-        .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent,latency_us,longest_us", "rank 0 of edge-4-mpich,2,0.48433817831612325,3.097009625,0,0,0,67.91566719783765,memory level,49.52565763836496,13.46755325,23.720077"]);
+        .is(&["workload,handlers,rate_msgs_per_us,us_per_block,fast,slow,to_software_percent,eus_busy_percent,limit,gain_percent,latency_us,longest_us", "rank 0 of edge-4-mpich,2,0.4949278351910106,3.030744875,0,0,0,67.57857257780564,memory level,52.42359649006452,13.26362175,23.189959"]);
 }
 
 #[test]
 fn a_messages_length_has_64_bits() {
     shown("predict stream --handlers 1 --format json < @long")
-        .json("/stream/0/time_us", "171805.220846");
+        .json("/stream/0/time_us", "171805.04414");
 }
