@@ -233,6 +233,34 @@ fn a_message_that_came_sooner_waits_for_the_one_in_the_kernel() {
     }
 }
 
+#[test]
+fn a_sender_may_end_without_reading_the_answers() {
+    let mut engine = engine(PolicySpec::RoundRobin);
+    let mut peer = engine.add_local(rank(1), Some(THRESHOLD)).expect("one");
+    for number in 0..2 {
+        peer.send(tag(number), vec![number as u8; THRESHOLD])
+            .expect("announced");
+    }
+    let mut receive = |number: u32| {
+        let request = engine.post(SourceSel::Any, TagSel::Any, ROOM, Vec::new());
+        let mut request = request.expect("posted");
+        loop {
+            engine.progress().expect("sound");
+            if let Some(message) = engine.test(&mut request) {
+                let message = message.expect("one");
+                assert_eq!(message.bytes(), vec![number as u8; THRESHOLD]);
+                break;
+            }
+        }
+    };
+    receive(0);
+    drop(peer);
+    receive(1);
+    for _ in 0..3 {
+        assert!(!engine.poll_kernel().expect("no error"));
+    }
+}
+
 /// A peer whose receiver is gone fails, and does not wait for ever.
 #[test]
 fn a_sender_without_receiver_fails() {

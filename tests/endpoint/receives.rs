@@ -1,7 +1,9 @@
 //! Receives, probes, cancels, and the calls that wait for them.
 
 use dpa_model::InlineHashes;
-use dpamatch::endpoint::{Communicator, Drive, Endpoint, PersistentRecv, PostError, RecvError};
+use dpamatch::endpoint::{
+    BusyReason, Communicator, Drive, Endpoint, FreeError, PersistentRecv, PostError, RecvError,
+};
 use dpamatch::{Hints, NicConfig, Offload, SourceSel, TagSel, Wait};
 
 use super::{on_all_sizes, open, rank, small, tag, watchdog, world};
@@ -171,6 +173,35 @@ fn probes_look_and_matched_probes_take() {
             panic!("50 bytes do not fit into 8")
         };
         assert_eq!(received.buffer, [2; 8]);
+    });
+}
+
+/// A receive of a message that a probe took keeps its own communicator, and no other.
+#[test]
+fn a_matched_receive_keeps_its_communicator() {
+    on_all_sizes(|endpoint| {
+        // Not the first one, which has number 0.
+        let (mut first, mut comm) = (world(endpoint), world(endpoint));
+        for bytes in [&b"eager"[..], &[2; 1000]] {
+            let mut peer = endpoint.sender(&comm, rank(1));
+            endpoint.send(&mut peer, tag(1), bytes).expect("sent");
+            drop(peer);
+            let message = endpoint
+                .mprobe(&comm, SourceSel::Any, TagSel::Any)
+                .expect("there");
+            let request = endpoint.imrecv(message, vec![0; 1000]).expect("asked");
+            let Err(FreeError::Busy { comm: back, reason }) = endpoint.free_comm(comm) else {
+                panic!("its receive is not collected");
+            };
+            assert_eq!(reason, BusyReason::Receives(1));
+            comm = back;
+            endpoint.free_comm(first).expect("nothing is in it");
+            first = world(endpoint);
+            assert_eq!(endpoint.wait(request).expect("received").bytes(), bytes);
+        }
+        for comm in [first, comm] {
+            endpoint.free_comm(comm).expect("nothing is left");
+        }
     });
 }
 

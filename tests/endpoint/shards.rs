@@ -149,6 +149,52 @@ fn progress_says_whether_any_shard_had_work() {
     }
 }
 
+/// A call about one shard that finds nothing lets each shard's NIC handle its message.
+#[test]
+fn calls_that_find_nothing_serve_all_shards() {
+    let mut shards = shards(NicConfig::default(), 3);
+    let world = shards.create_comm(spread()).expect("it runs");
+    let places = [0, 1, 2].map(|source| world.shard(rank(source)));
+    assert_eq!(places, [0, 1, 2]);
+    let handled = |shards: &mut Shards| {
+        let each = shards.endpoints().iter();
+        each.map(|one| one.counts().0.handlers.messages)
+            .collect::<Vec<_>>()
+    };
+    for (turn, call) in (0..9).map(|turn| (turn, turn % 3)) {
+        let asked = rank(turn as u32 / 3);
+        let request = shards.post_recv(&world, asked, tag(5), vec![0; 1]);
+        let mut request = Some(request.expect("it runs"));
+        while shards.progress() {}
+        let before = handled(&mut shards);
+        for source in 0..3 {
+            let mut sender = shards.sender(&world, rank(source));
+            sender.send(tag(9), b"x").expect("it runs");
+        }
+        let none = match call {
+            0 => shards
+                .iprobe(&world, asked, tag(7))
+                .expect("it runs")
+                .is_none(),
+            1 => shards
+                .improbe(&world, asked, tag(7))
+                .expect("it runs")
+                .is_none(),
+            _ => shards.test(&mut request).is_none(),
+        };
+        let after: Vec<_> = before.iter().map(|count| count + 1).collect();
+        assert_eq!((none, handled(&mut shards)), (true, after), "turn {turn}");
+        let request = request.expect("it waits");
+        shards.cancel(&request).expect("it runs");
+        assert!(shards.wait(request).is_err());
+        for source in 0..3 {
+            let request = shards.post_recv(&world, rank(source), tag(9), vec![0; 1]);
+            shards.wait(request.expect("it runs")).expect("received");
+        }
+    }
+    shards.free_comm(world).expect("nothing is left");
+}
+
 #[test]
 fn results_come_in_the_order_of_the_requests() {
     let mut shards = shards(NicConfig::default(), 2);

@@ -113,7 +113,7 @@ const WALKS: &[Walk] = &[
             ),
             step(
                 "dpamatch offload $ROOT/tests/data/traces/minife-16/minife-16.dumpi.tar.xz",
-                "offload",
+                "The run ends",
             ),
             step(
                 "dpamatch analyze $ROOT/tests/data/traces/minife-16/minife-16.dumpi.tar.xz \

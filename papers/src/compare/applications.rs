@@ -695,16 +695,16 @@ mod tests {
         for radix in [App::Radix, App::RadixCol] {
             assert_eq!(collective(radix), [1.0, 1.0]);
         }
-        let shares = [App::NbodyCol, App::MiniAmr, App::Fds].map(collective);
-        assert!(shares[0].iter().all(|share| (0.2..0.5).contains(share)));
+        let shares = [App::MiniAmr, App::Fds].map(collective);
         assert!(
-            shares[1..].as_flattened().iter().all(|&share| share > 0.5),
+            shares.as_flattened().iter().all(|&share| share > 0.5),
             "{shares:?}"
         );
         let own = of(App::NbodyCol, RANKS, 28);
         for (queue, printed) in ELEMENTS.into_iter().enumerate() {
-            let ratio = own.elements(queue, 1) / printed;
-            assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
+            let collective = own.elements(queue, 1);
+            assert!((collective / printed - 1.0).abs() < 0.04, "{collective}");
+            assert!(collective < own.elements(queue, 0), "{collective}");
         }
     }
 }

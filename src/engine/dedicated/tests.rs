@@ -71,3 +71,20 @@ fn calls_in_communicators_of_other_sizes_are_others() {
     assert_eq!(queues[..2], [0, 0], "no call is a second one");
     assert!(queues[2] > 1, "the third is: {queues:?}");
 }
+
+/// Each kind has its own cap: collectives do not get what point-to-point elements leave.
+#[test]
+fn caps_are_apart() {
+    let config = DedicatedConfig {
+        k_collective: Some(1),
+        ..DedicatedConfig::COL_PNP
+    };
+    let mut engine = DedicatedEngine::new(config);
+    engine.set_comm_size(COMM, 1024);
+    for first in [0, 2000] {
+        gather(&mut engine, 1024, 8, first);
+    }
+    let counters = ["collective_queues", "collective_cap", "partner_cap"];
+    let counters = counters.map(|name| counter(&engine, &format!("prq_{name}")));
+    assert_eq!(counters, [32, 32, 256]);
+}

@@ -231,3 +231,50 @@ pub fn shorten(setup: &Setup, expected: &Ending, violation: &Violation) -> Viola
     }
     best
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(turns: u32, result: Result<Ending, Stuck>) -> Run {
+        Run {
+            turns: Turns((0..turns).map(|turn| (0, turn)).collect()),
+            result,
+            told: Vec::new(),
+            bins: Default::default(),
+            names: BTreeMap::new(),
+        }
+    }
+
+    /// A report counts schedules of each kind, and keeps the shortest with a fault.
+    #[test]
+    fn each_kind_of_schedule_is_counted() {
+        let (right, mut report) = (Ending::default(), Report::default());
+        let failed = |why: &str| Err(Stuck::Failed(why.to_owned()));
+        let wrong = Ending {
+            matches: vec![(1, 2)],
+            ..Ending::default()
+        };
+        for (turns, result) in [
+            (5, Ok(right.clone())),
+            (9, Err(Stuck::Stopped(70))),
+            (7, failed("long")),
+            (3, failed("short")),
+            (3, failed("as short, and later")),
+            (4, failed("longer")),
+            (6, Ok(wrong)),
+            (2, Err(Stuck::Stopped(70))),
+        ] {
+            report.note(run(turns, result), Some(turns.into()), &right);
+        }
+        let counts = [report.schedules, report.stopped, report.violations];
+        assert_eq!((counts, report.steps_max), ([8, 2, 5], 70));
+        assert_eq!(report.paths.values().sum::<u64>(), 8);
+        let kept = report.violation.expect("a fault");
+        assert_eq!(
+            (kept.seed, kept.what.as_str(), kept.run.turns.len()),
+            (Some(3), "short", 3)
+        );
+        assert_eq!(report.last.map(|run| run.turns.len()), Some(5));
+    }
+}

@@ -25,7 +25,7 @@ pub struct Run {
     pub told: Vec<dpamatch_story::TimedStep>,
     pub bins: model::BinUse,
     /// The caller's name of each request.
-    names: BTreeMap<u64, u64>,
+    pub(crate) names: BTreeMap<u64, u64>,
 }
 
 /// Why a schedule has no result.

@@ -298,7 +298,7 @@ impl Job {
                     coll: Some("allgather"),
                     peers: 1,
                     receives,
-                    early: part(0.305, receives),
+                    early: part(0.285, receives),
                     group,
                     ..usual
                 };

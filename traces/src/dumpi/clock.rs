@@ -78,4 +78,25 @@ mod tests {
         );
         assert_eq!(clock.span((4, 7), (4, 9)).return_ns, 65_640_000_000_009);
     }
+
+    /// A call that returns up to half a period before the last one is earlier; further back, it is
+    /// in the next period.
+    #[test]
+    fn half_a_period_back_is_the_next_period() {
+        for last in [40_000, 65_535] {
+            for (back, period) in [(0, 0), (1, 0), (32_767, 0), (32_768, 1), (32_769, 1)] {
+                let mut clock = Clock::new(0);
+                clock.span((last, 0), (last, 0));
+                let ret = last - back;
+                let span = clock.span((ret, 0), (ret, 0));
+                let seconds = ret + period * 65_536;
+                assert_eq!(
+                    span.return_ns,
+                    seconds * 1_000_000_000,
+                    "{back} before {last}"
+                );
+                assert_eq!(span.entry_ns, span.return_ns);
+            }
+        }
+    }
 }

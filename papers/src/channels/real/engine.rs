@@ -384,9 +384,16 @@ impl ProgressEngine {
     /// [`ChannelError`].
     pub fn poll_kernel(&mut self) -> Result<bool, ChannelError> {
         let found = in_turn(&mut self.locals, &mut self.first[2], |local| {
-            local.kernel.as_mut().map_or(Ok(Found::Empty), |kernel| {
-                deliver(&mut local.source, kernel, Mark::Exposed)
-            })
+            let Some(kernel) = &mut local.kernel else {
+                return Ok(Found::Empty);
+            };
+            match deliver(&mut local.source, kernel, Mark::Exposed) {
+                // The sender has ended without reading the answers; its announcements came first.
+                Err(ChannelError::Io(error)) if error.kind() == io::ErrorKind::ConnectionReset => {
+                    Ok(Found::Empty)
+                }
+                found => found,
+            }
         })?;
         self.kernel.count(found);
         self.make_room(found)

@@ -136,13 +136,17 @@ mod tests {
     use super::super::message::{Mark, fill};
     use super::*;
 
-    /// Gives these pieces, one for each read, then nothing.
+    /// Gives these pieces, one for each read or the part that it has room for, then nothing.
     struct Pieces(VecDeque<Vec<u8>>);
 
     impl Read for Pieces {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            let piece = self.0.pop_front().ok_or(io::ErrorKind::WouldBlock)?;
+            let mut piece = self.0.pop_front().ok_or(io::ErrorKind::WouldBlock)?;
+            let rest = piece.split_off(piece.len().min(buffer.len()));
             buffer[..piece.len()].copy_from_slice(&piece);
+            if !rest.is_empty() {
+                self.0.push_front(rest);
+            }
             Ok(piece.len())
         }
     }

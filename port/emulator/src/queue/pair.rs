@@ -315,9 +315,6 @@ impl Nic {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
-    use super::super::asleep::Moment;
     use super::*;
     use crate::process::Heap;
 
@@ -330,8 +327,7 @@ mod tests {
         };
         let mut send = Sender::new(7, 8, place(512), 3);
         (send.read, send.rung, send.broken) = (3, 5, true);
-        let (at, ran) = (Instant::now(), Duration::ZERO);
-        (send.stalled, send.is_reported) = (Some(Moment { at, ran }), true);
+        (send.stalled, send.is_reported) = (Some(Nic::new().now()), true);
         let mut receive = Receiver::new(9, 10, place(512), place(8), 4, 5);
         (receive.taken, receive.broken) = (2, true);
         let mut pair = Pair::new(0);

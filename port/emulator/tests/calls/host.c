@@ -4,6 +4,7 @@
  *     SAYS(call, value, text)  returns the value and prints the lines
  *     EQ(call, value)          returns the value; SAID below compares what it prints later
  *     SAID(text)               the lines printed since the last comparison
+ *     SAID_LATER(text)         the same, when there is one
  *
  * In lines, `...` is an address of the host or a path. Places in the device part are left out. */
 #define _GNU_SOURCE
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern struct flexio_app *calls;
@@ -49,6 +51,14 @@ static void without_place(char *line)
 		place = next;
 	if (place && strstr(place, "/device.c:"))
 		*place = 0;
+}
+
+/* Whether anything was printed since the last time. */
+static int is_printed(void)
+{
+	struct stat file;
+
+	return !fstat(printed, &file) && file.st_size > lseek(printed, 0, SEEK_CUR);
 }
 
 /* Compares what was printed since the last time. */
@@ -96,7 +106,7 @@ static void bytes(int line, const char *what, const void *from, const char *want
 
 static void wait_a_moment(int line, const char *what, int *waited)
 {
-	if (++*waited > 5000)
+	if (++*waited > 60000)
 		fail(line, what, "never", "at some time");
 	usleep(1000);
 }
@@ -105,6 +115,11 @@ static void wait_a_moment(int line, const char *what, int *waited)
 #define WORD(x) (*(volatile uint64_t *)AT(x))
 #define EQ(call, value) equal(__LINE__, #call, (uint64_t)(call), (uint64_t)(value))
 #define SAID(lines) said(__LINE__, lines)
+#define SAID_LATER(lines) \
+	do { \
+		UNTIL(is_printed(), 1); \
+		SAID(lines); \
+	} while (0)
 #define SAYS(call, value, lines) (EQ(call, value), SAID(lines))
 #define IS(call, value) SAYS(call, value, "")
 #define TEXT(call, wanted) text(__LINE__, #call, call, wanted)

@@ -11,6 +11,11 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 /// Runs a command that has to succeed.
 pub(crate) fn run(command: &mut Command) -> Output {
+    // The machine may be busy, or stop the program for a while.
+    let watchdog = "DPA_WATCHDOG_S";
+    if command.get_envs().all(|(name, _)| name != watchdog) {
+        command.env(watchdog, "300");
+    }
     let output = command.output().expect("a program");
     let (said, errors) = (text(&output.stdout), text(&output.stderr));
     assert!(
