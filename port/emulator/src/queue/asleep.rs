@@ -30,8 +30,8 @@ const COUNTS: Duration = Duration::from_millis(250);
 /// A moment, and how long the program had run then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
-    pub(super) at: Instant,
-    pub(super) ran: Duration,
+    at: Instant,
+    ran: Duration,
 }
 
 impl Moment {
