@@ -19,6 +19,7 @@ pub mod input;
 pub mod interrupt;
 pub mod man;
 mod matching;
+mod merge;
 pub mod nic_args;
 mod offload;
 pub mod output;
@@ -82,6 +83,7 @@ commands! {
     #[command(hide = true)]
     Guard: guard::Args,
     Man: man::Args,
+    Merge: merge::Args,
     Offload: offload::Args,
     Predict: predict::Args,
     Run: run::Args,

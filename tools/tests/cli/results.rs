@@ -8,8 +8,9 @@ use serde_json::json;
 use super::tables::{Table, file, run, words};
 use super::*;
 
-/// Commands that have no results: they talk about dpamatch itself.
-const WITHOUT_RESULTS: [&str; 2] = ["completions", "man"];
+/// Commands that have no results of their own: they talk about dpamatch itself, or put the results
+/// of others together.
+const WITHOUT_RESULTS: [&str; 3] = ["completions", "man", "merge"];
 
 fn files() {
     file(
