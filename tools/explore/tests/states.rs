@@ -32,7 +32,7 @@ fn conflict(handlers: usize) -> (Setup, Ending) {
     (setup(operations, handlers), expected)
 }
 
-fn counts(report: &Report) -> impl PartialEq + std::fmt::Debug {
+fn counts(report: &Report) -> impl PartialEq + std::fmt::Debug + use<> {
     let one = |report: &Report| {
         let Report {
             schedules,
