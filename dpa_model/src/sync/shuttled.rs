@@ -1,7 +1,8 @@
 //! shuttle's atomics, which tell a listener of each access: the arm for `--cfg dpamatch_shuttle`.
 //!
-//! The listener learns which word was accessed, how, and the values. So it can tell whether two schedules led to
-//! the same state. A word's number is its place in the order of creation; [`begin`] starts again.
+//! The listener learns which word was accessed, how, and the values. So it can tell whether two
+//! schedules led to the same state. A word's number is its place in the order of creation;
+//! [`begin`] starts again.
 //!
 //! ordering: shuttle runs one thread at a time, and passes through what the caller names.
 

@@ -3,8 +3,8 @@
 //! A handler's state follows from what it has read: every shared word is behind
 //! `dpa_model::sync`. It is the values of atomic words, and the last change of cells of plain
 //! memory, which follows from the history of its writer. So the state of an execution is the
-//! history of each worker, the value of each word and the last change of each cell, as hashes of 128
-//! bits. Executions with the same state have the same futures.
+//! history of each worker, the value of each word and the last change of each cell, as hashes of
+//! 128 bits. Executions with the same state have the same futures.
 //!
 //! A poll that failed changes nothing, as under loom (`Wait::pause`). So a worker that polls twice
 //! in vain and reads the same has the history that it had before.

@@ -60,7 +60,7 @@ fn shards_in_any_order_are_the_whole() {
             3,
         ),
         (
-            "explore --example x3 --exhaustive --handlers 2 --bound 1 --fault slow-keeps-own",
+            "explore --example x5 --exhaustive --handlers 3 --bound 1 --fault forcing-ignored",
             2,
             3,
         ),
