@@ -145,6 +145,8 @@ pub use nic::{BinUse, Monitor, Nic, Stop};
 pub use sync::Wait;
 #[cfg(dpamatch_loom)]
 pub use sync::loomed;
+#[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
+pub use sync::shuttled as accesses;
 #[cfg(dpamatch_virtual)]
 pub use sync::virtual_time;
 

@@ -114,7 +114,7 @@ fn nic() -> Outcome<Nic> {
 
 /// Where rank 0's messages are matched.
 enum Matching {
-    Host(Box<ListEngine>, Drain),
+    Host(Box<ListEngine>, Box<Drain>),
     Card(Box<HostPort>),
 }
 
@@ -223,7 +223,7 @@ fn run(program: Program, on_card: bool, iterations: u64) -> Outcome<Duration> {
         (Matching::Card(Box::new(port)), Some(leader))
     } else {
         let list = Box::new(ListEngine::new());
-        (Matching::Host(list, Drain::new(leader)), None)
+        (Matching::Host(list, Box::new(Drain::new(leader))), None)
     };
     let meeting = Meeting::default();
     thread::scope(|scope| {

@@ -7,6 +7,8 @@
 
 #[cfg(dpamatch_loom)]
 pub mod loomed;
+#[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
+pub mod shuttled;
 #[cfg(dpamatch_virtual)]
 pub mod virtual_time;
 
@@ -15,7 +17,7 @@ pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
 #[cfg(dpamatch_loom)]
 pub(crate) use loomed::{AtomicU32, AtomicU64};
 #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
-pub(crate) use shuttle::sync::atomic::{AtomicU32, AtomicU64};
+pub(crate) use shuttled::{AtomicU32, AtomicU64};
 #[cfg(dpamatch_virtual)]
 pub(crate) use virtual_time::{AtomicU32, AtomicU64};
 
@@ -27,7 +29,12 @@ pub(crate) use core::sync::atomic::Ordering::{self, Relaxed};
 ///
 /// Under loom an access that no pair orders is reported as a data race.
 #[derive(Debug)]
-pub(crate) struct PlainCell<T>(Inner<T>);
+pub(crate) struct PlainCell<T>(
+    Inner<T>,
+    /// Which cell it is.
+    #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
+    shuttled::Word,
+);
 
 #[cfg(not(dpamatch_loom))]
 type Inner<T> = core::cell::UnsafeCell<T>;
@@ -40,7 +47,18 @@ unsafe impl<T: Send> Sync for PlainCell<T> {}
 
 impl<T> PlainCell<T> {
     pub(crate) fn new(value: T) -> Self {
-        Self(Inner::new(value))
+        Self(
+            Inner::new(value),
+            #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
+            shuttled::Word::new(),
+        )
+    }
+
+    /// A schedule's listener learns of a read.
+    #[inline(always)]
+    fn is_read(&self) {
+        #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
+        self.1.look();
     }
 
     /// Passes the value to a closure.
@@ -49,6 +67,7 @@ impl<T> PlainCell<T> {
     /// No thread writes this cell during the call: every write happens before it or after it.
     #[inline(always)]
     pub(crate) unsafe fn read<R>(&self, look: impl FnOnce(&T) -> R) -> R {
+        self.is_read();
         #[cfg(not(dpamatch_loom))]
         // SAFETY: the pointer is valid while `self` is; the caller excludes concurrent writes.
         return look(unsafe { &*self.0.get() });
@@ -64,6 +83,7 @@ impl<T> PlainCell<T> {
     /// No thread writes this cell while the [`Peek`] lives.
     #[inline(always)]
     pub(crate) unsafe fn peek(&self) -> Peek<'_, T> {
+        self.is_read();
         Peek::new(self)
     }
 
@@ -73,6 +93,8 @@ impl<T> PlainCell<T> {
     /// No other thread reads or writes this cell during the call.
     #[inline(always)]
     pub(crate) unsafe fn write<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
+        self.1.change();
         #[cfg(not(dpamatch_loom))]
         // SAFETY: the pointer is valid while `self` is; the caller excludes every other access.
         return change(unsafe { &mut *self.0.get() });
@@ -218,7 +240,9 @@ impl Wait {
     #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
     pub fn pause(&mut self) {
         self.failed_polls += 1;
+        shuttled::tell(shuttled::Access::Pause);
         shuttle::thread::yield_now();
+        shuttled::tell(shuttled::Access::Resume);
     }
 
     /// Call after each poll that failed: sleeps until another task stores to the polled word.

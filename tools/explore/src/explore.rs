@@ -1,12 +1,12 @@
 //! Explores many schedules of a stream.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::run::{Run, Stuck, drive};
-use crate::schedule::{Every, Guided, Seeded, Turns, locked};
-use crate::{Ending, Setup, told};
+use crate::schedule::{Every, Guided, Known, Seeded, Sums, Tree, Turns, locked};
+use crate::{Ending, Setup, Shard, state, told};
 
 #[derive(Clone, Debug)]
 pub struct Violation {
@@ -32,13 +32,43 @@ pub struct Report {
     pub last: Option<Run>,
     /// Set by [`every`]: number of schedules with at most 0, 1, 2, ... preemptions.
     pub bounds: Vec<u64>,
+    /// Set by [`every`]: the reports of the bounds before this one.
+    pub by_bound: Vec<Report>,
+    /// Schedules that were run. With [`every`], the others pass through a state whose schedules
+    /// were explored before, so their counts are known.
+    pub runs: u64,
+    /// Executions that ended at such a state.
+    pub cut: u64,
     /// Schedules were left out: the maximum number of schedules or an interrupt came first.
     pub cut_short: bool,
 }
 
 impl Report {
+    /// Adds the report of other schedules of the same stream.
+    fn add(&mut self, other: Self) {
+        self.schedules = self.schedules.saturating_add(other.schedules);
+        self.violations = self.violations.saturating_add(other.violations);
+        self.stopped = self.stopped.saturating_add(other.stopped);
+        self.steps_max = self.steps_max.max(other.steps_max);
+        self.runs += other.runs;
+        self.cut += other.cut;
+        self.cut_short |= other.cut_short;
+        for (path, count) in other.paths {
+            let sum = self.paths.entry(path).or_default();
+            *sum = sum.saturating_add(count);
+        }
+        let held = self.violation.as_ref().map(|held| length(&held.run));
+        if let Some(found) = other.violation
+            && held.is_none_or(|held| length(&found.run) < held)
+        {
+            self.violation = Some(found);
+        }
+        self.last = other.last.or(self.last.take());
+    }
+
     fn note(&mut self, run: Run, seed: Option<u64>, expected: &Ending) {
         self.schedules += 1;
+        self.runs += 1;
         *self
             .paths
             .entry(crate::paths::paths(&run.told))
@@ -108,35 +138,250 @@ pub fn explore(
     )
 }
 
-/// Runs at most `most` schedules with at most `bound` preemptions inside the blocks, in order of
-/// preemptions. Stops after the number of preemptions of the first violation. The report holds the
-/// violation with the fewest preemptions, and among these with the fewest turns.
-pub fn every(setup: &Setup, expected: &Ending, bound: usize, most: u64) -> Report {
-    let mut report = Report::default();
-    for bound in 0..=bound {
-        let run: u64 = report.bounds.iter().sum();
-        let left = most.saturating_sub(run);
-        let mut found = gather(
-            setup,
-            expected,
-            Every::new(bound, told::busy),
-            left,
-            |_| None,
-            |_| true,
-        );
-        found.bounds = std::mem::take(&mut report.bounds);
-        found.bounds.push(found.schedules);
-        if found.schedules == 0 {
-            // The maximum was reached exactly at the end of the bound before.
-            report.bounds = found.bounds;
-            report.cut_short = true;
-            break;
+/// How much to explore, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Most schedules; then one thread runs them in order. `None`: as many as there are, of which
+    /// at most [`Effort::RUNS`] are run.
+    pub most: Option<u64>,
+    /// Threads of the system; 0: one for each processor.
+    pub threads: usize,
+    /// Whether the schedules behind a state are explored only once.
+    pub once_a_state: bool,
+    /// The part of the schedules to explore, by their beginnings.
+    pub shard: Shard,
+}
+
+impl Effort {
+    /// Most executions of all threads for one bound of preemptions.
+    pub const RUNS: u64 = 2_000_000;
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self {
+            most: None,
+            threads: 0,
+            once_a_state: true,
+            shard: Shard::WHOLE,
         }
-        report = found;
-        if report.cut_short || report.violations > 0 {
+    }
+}
+
+/// Runs at most `most` schedules as [`every_with`].
+pub fn every(setup: &Setup, expected: &Ending, bound: usize, most: u64) -> Report {
+    let effort = Effort {
+        most: Some(most),
+        ..Effort::default()
+    };
+    every_with(setup, expected, bound, effort)
+}
+
+/// Runs the schedules with at most `bound` preemptions inside the blocks, in order of preemptions.
+/// Stops after the number of preemptions of the first violation. The report holds the violation
+/// with the fewest preemptions, and among these with the fewest turns of those that were run.
+pub fn every_with(setup: &Setup, expected: &Ending, bound: usize, effort: Effort) -> Report {
+    let known = Arc::new(Known::default());
+    let mut by_bound: Vec<Report> = Vec::new();
+    for bound in 0..=bound {
+        let tree = Tree {
+            bound,
+            workers: setup.handlers,
+            busy: told::busy,
+            state: state::hash,
+            known: effort.once_a_state.then(|| known.clone()),
+        };
+        let run: u64 = by_bound.iter().map(|report| report.schedules).sum();
+        let most = effort.most.map(|most| most.saturating_sub(run));
+        let found = of_bound(setup, expected, &tree, most, effort, &known);
+        let ends = found.cut_short || found.violations > 0;
+        if found.schedules == 0 && found.cut_short && !by_bound.is_empty() {
+            // The maximum was reached exactly at the end of the bound before.
+            let mut report = by_bound.pop().unwrap_or_default();
+            report.bounds = by_bound.iter().map(|report| report.schedules).collect();
+            report.bounds.extend([report.schedules, 0]);
+            report.cut_short = true;
+            report.by_bound = by_bound;
+            return report;
+        }
+        by_bound.push(found);
+        if ends {
             break;
         }
     }
+    let mut report = by_bound.pop().unwrap_or_default();
+    report.bounds = by_bound.iter().map(|report| report.schedules).collect();
+    report.bounds.push(report.schedules);
+    report.by_bound = by_bound;
+    report
+}
+
+/// Executions of all threads that are left.
+#[derive(Debug)]
+struct Budget(AtomicU64);
+
+impl Budget {
+    fn take(&self) -> bool {
+        // ordering: a limit that guards no memory.
+        let taken = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                left.checked_sub(1)
+            });
+        taken.is_ok()
+    }
+}
+
+/// All schedules of one bound.
+fn of_bound(
+    setup: &Setup,
+    expected: &Ending,
+    tree: &Tree,
+    most: Option<u64>,
+    effort: Effort,
+    known: &Arc<Known>,
+) -> Report {
+    let threads = match effort.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let is_whole = effort.shard == Shard::WHOLE;
+    let beginnings = match most {
+        Some(_) if is_whole => vec![Vec::new()],
+        _ => beginnings(setup, tree, 8 * effort.shard.of.max(threads as u64)),
+    };
+    let mine: Vec<_> = (0..)
+        .zip(beginnings)
+        .filter(|&(at, _)| effort.shard.has(at))
+        .collect();
+    let runs = most.map_or(Effort::RUNS, |_| u64::MAX);
+    let budget = Arc::new(Budget(AtomicU64::new(runs)));
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut found = Vec::new();
+        // ordering: each number is taken once, and no memory goes with it.
+        while let Some((at, root)) = mine.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let every = Every::new(tree.clone(), root.clone(), most.unwrap_or(u64::MAX));
+            found.push((*at, gather_every(setup, expected, every, known, &budget)));
+            if is_stopped() {
+                break;
+            }
+        }
+        found
+    };
+    let mut found: Vec<(u64, Report)> = if threads == 1 || mine.len() < 2 {
+        work()
+    } else {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let found = threads.into_iter().flat_map(|thread| match thread.join() {
+                Ok(found) => found,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            found.collect()
+        })
+    };
+    let is_cut = found.len() < mine.len();
+    found.sort_by_key(|&(at, _)| at);
+    let mut report = Report {
+        cut_short: is_cut,
+        ..Report::default()
+    };
+    found.into_iter().for_each(|(_, part)| report.add(part));
+    report
+}
+
+/// At least `count` beginnings of schedules, or all schedules if there are fewer: the same ones in
+/// every process.
+fn beginnings(setup: &Setup, tree: &Tree, count: u64) -> Vec<Vec<u32>> {
+    let mut before = 0;
+    for depth in [2, 4, 8, 12, 16, 24, 32, 48] {
+        let shared = Arc::new(Mutex::new(Vec::new()));
+        let kept = shared.clone();
+        let mut left = 100_000_u32;
+        drive(
+            setup,
+            Every::beginnings(tree.clone(), depth),
+            move |policy, run| {
+                if run.is_some() {
+                    policy.ended(&Sums::default());
+                }
+                let mut kept = locked(&kept);
+                kept.append(&mut policy.seen);
+                left -= 1;
+                left > 0 && !is_stopped()
+            },
+        );
+        let found = std::mem::take(&mut *locked(&shared));
+        // Deeper choices add nothing if all schedules are there.
+        if found.len() as u64 >= count || found.len() == before && depth > 8 {
+            return found;
+        }
+        before = found.len();
+        if depth == 48 {
+            return found;
+        }
+    }
+    Vec::new()
+}
+
+/// The counts of one schedule.
+fn sums(run: &Run, expected: &Ending, known: &Known) -> Sums {
+    let (stopped, steps_max) = match run.result {
+        Err(Stuck::Stopped(steps)) => (1, steps),
+        _ => (0, 0),
+    };
+    Sums {
+        schedules: 1,
+        violations: u64::from(fault(run, expected).is_some()),
+        stopped,
+        steps_max,
+        paths: vec![(known.number(crate::paths::paths(&run.told)), 1)],
+    }
+}
+
+fn gather_every(
+    setup: &Setup,
+    expected: &Ending,
+    every: Every,
+    known: &Arc<Known>,
+    budget: &Arc<Budget>,
+) -> Report {
+    let most = every.most();
+    let shared = Arc::new(Mutex::new((Report::default(), Sums::default())));
+    let (kept, expected) = (shared.clone(), expected.clone());
+    let (numbers, budget) = (known.clone(), budget.clone());
+    drive(setup, every, move |policy, run| {
+        let mut kept = locked(&kept);
+        let (report, total) = &mut *kept;
+        let is_full = policy.total().schedules >= most;
+        if is_full && run.is_some() || !budget.take() {
+            // This execution only shows that there are more.
+            report.cut_short = true;
+            return false;
+        }
+        if let Some(run) = run {
+            let sums = sums(&run, &expected, &numbers);
+            report.note(run, None, &expected);
+            policy.ended(&sums);
+        }
+        (report.cut, *total) = (policy.cut, policy.total());
+        if is_stopped() {
+            report.cut_short = true;
+        }
+        !is_stopped()
+    });
+    let (mut report, total) = std::mem::take(&mut *locked(&shared));
+    let names = known.names();
+    report.schedules = total.schedules;
+    report.violations = total.violations;
+    report.stopped = total.stopped;
+    report.steps_max = total.steps_max;
+    report.paths = total
+        .paths
+        .into_iter()
+        .map(|(number, count)| (names[number as usize].clone(), count))
+        .collect();
     report
 }
 
@@ -151,6 +396,7 @@ fn gather<P: crate::schedule::Policy + 'static>(
     let shared = Arc::new(Mutex::new(Report::default()));
     let (report, expected) = (shared.clone(), expected.clone());
     drive(setup, policy, move |policy, run| {
+        let Some(run) = run else { return true };
         let mut report = locked(&report);
         if report.schedules >= most {
             // This schedule only shows that there are more.
@@ -191,7 +437,7 @@ pub fn replay(setup: &Setup, turns: &Turns) -> Run {
     let shared = Arc::new(Mutex::new(None));
     let kept = shared.clone();
     drive(setup, Guided::new(turns), move |_, run| {
-        *locked(&kept) = Some(run);
+        *locked(&kept) = run;
         true
     });
     let mut run: Run = locked(&shared).take().expect("a schedule was run");

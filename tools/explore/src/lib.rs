@@ -17,6 +17,8 @@ mod explore;
 mod paths;
 mod run;
 mod schedule;
+mod shard;
+mod state;
 mod test_text;
 mod told;
 
@@ -26,9 +28,12 @@ use dpamatch_vocabulary::{
 
 pub use dpa_model_explore::{Barrier, Domains, FastPath, Removal};
 pub use dpamatch_story::{Page, Story, TimedStep, tell};
-pub use explore::{Report, Violation, every, explore, fault, replay, shorten, stop_by};
+pub use explore::{
+    Effort, Report, Violation, every, every_with, explore, fault, replay, shorten, stop_by,
+};
 pub use run::{Run, Stuck};
 pub use schedule::{BadTurns, Turns};
+pub use shard::{BadShard, Shard};
 pub use test_text::test_text;
 
 /// The removable rules of the handlers: name, and consequence of removing it.

@@ -14,6 +14,7 @@ use dpamatch_vocabulary::{
 use shuttle::{Config, MaxSteps, Runner};
 
 use crate::schedule::{Chooser, Chosen, Policy, Turns};
+use crate::state;
 use crate::told::{self, Recording};
 use crate::{Ending, Setup};
 
@@ -57,13 +58,15 @@ const STEPS_MAX: usize = 200_000;
 const STEPS_OF_ONE: usize = 1000;
 
 /// Runs the stream for each schedule of the policy until `each` declines. `each` gets the policy as
-/// it was for the run.
+/// it was for the run, and no run if the policy ended the execution.
 pub(crate) fn drive<P: Policy + 'static>(
     setup: &Setup,
     policy: P,
-    mut each: impl FnMut(&P, Run) -> bool + Send + 'static,
+    mut each: impl FnMut(&mut P, Option<Run>) -> bool + Send + 'static,
 ) {
-    let after = move |policy: &P, turns| match told::end() {
+    let mut begun = false;
+    let after = move |policy: &mut P, turns| match told::end() {
+        None => !std::mem::replace(&mut begun, true) || each(policy, None),
         Some(Recording {
             outcome,
             told,
@@ -73,18 +76,16 @@ pub(crate) fn drive<P: Policy + 'static>(
                 Ok((result, bins)) => (Ok(result), bins),
                 Err(stuck) => (Err(stuck), model::BinUse::default()),
             };
-            each(
-                policy,
-                Run {
-                    turns,
-                    result,
-                    told,
-                    bins,
-                    names,
-                },
-            )
+            begun = true;
+            let run = Run {
+                turns,
+                result,
+                told,
+                bins,
+                names,
+            };
+            each(policy, Some(run))
         }
-        None => true,
     };
     let shared = Arc::new(Mutex::new(Chosen::new(policy, Box::new(after))));
     let setup = Arc::new(setup.clone());
@@ -186,6 +187,7 @@ fn quietly<R>(act: impl FnOnce() -> R) -> R {
 
 /// One schedule: the stream from its first event to its last.
 fn once(setup: &Setup) -> (Ending, model::BinUse) {
+    state::begin(setup.handlers);
     let depth = (setup.operations.len() + 8)
         .max(setup.handlers)
         .next_power_of_two();
@@ -287,10 +289,14 @@ impl Stage {
         let serve = |mut worker: model::Worker| {
             let stop = stop.clone();
             let rounds = move || {
+                state::resume();
                 // ordering: a flag of a machine whose threads run one at a time.
                 while !stop.load(Relaxed) {
+                    state::stop_is_read();
                     if !worker.round() {
+                        state::pause();
                         shuttle::thread::yield_now();
+                        state::resume();
                     }
                 }
                 worker
@@ -304,6 +310,7 @@ impl Stage {
         }
         // ordering: as above.
         stop.store(true, Relaxed);
+        state::stop_is_set();
         let workers = threads
             .into_iter()
             .map(|thread| thread.join().ok().flatten());
@@ -337,6 +344,7 @@ impl Stage {
 
     /// The stream's result, as read from the NIC.
     fn end(mut self, comms: u32) -> (Ending, model::BinUse) {
+        state::end();
         told::pause();
         let bins = self.leader.monitor().bin_use();
         self.result.unexpected = self.unexpected(comms);

@@ -1,7 +1,7 @@
 //! Input of one process's matching: posts and arrivals in order.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::machine::{Picos, Schedule};
 use dpamatch_vocabulary::{CommId, Operation};
@@ -12,11 +12,11 @@ use crate::workload::operations;
 /// Operations in matching order, with times if recorded. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sequence {
-    operations: Rc<[Operation]>,
+    operations: Arc<[Operation]>,
     /// Nanoseconds; empty: each as early as possible.
-    times_ns: Rc<[u64]>,
+    times_ns: Arc<[u64]>,
     /// Length of each message in bytes.
-    lengths: Rc<[u64]>,
+    lengths: Arc<[u64]>,
     comms: u32,
     messages: u64,
 }
@@ -55,7 +55,7 @@ impl Sequence {
         let comms = numbers.len().max(1) as u32;
         Self {
             operations: operations.into(),
-            times_ns: Rc::from([]),
+            times_ns: Arc::from([]),
             comms,
             messages: lengths.len() as u64,
             lengths: lengths.into(),
@@ -93,7 +93,7 @@ impl Sequence {
     /// Removes the times: each operation comes as early as possible.
     pub fn at_once(self) -> Self {
         Self {
-            times_ns: Rc::from([]),
+            times_ns: Arc::from([]),
             ..self
         }
     }

@@ -25,8 +25,11 @@ mod logged;
 mod of_text;
 pub mod order;
 
+mod matches;
 mod origin;
 mod pairs;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod probes;
 mod program;
 mod replay;
@@ -50,12 +53,15 @@ pub use expand::Expanded;
 pub use inbound::{Inbound, Lost};
 pub use late::{Late, Sharing};
 pub use logged::{LogError, is_log};
+pub use matches::{Match, matches};
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub use of_text::programs_of_text;
 pub use order::OrderChoice;
 pub use origin::{Connection, How, LocalId, Members, Origin};
 pub use pairs::pairs;
+#[cfg(feature = "parquet")]
+pub use parquet::write_parquet;
 pub use probes::Probes;
 pub use program::{
     ANY, Action, CollectiveCall, EmptyPolls, End, LocalComm, NOBODY, Oddities, Program, Side, Step,

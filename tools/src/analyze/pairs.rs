@@ -42,9 +42,7 @@ pub fn pairs(
     )?;
     for (number, sender, receiver, tag, receive, op, at) in rows {
         let transfer = &run.programs[at].transfers[receive as usize];
-        let sent = run
-            .programs
-            .binary_search_by_key(&sender, |program| program.rank);
+        let sent = run.program_of(sender);
         let sent = sent.map_or(UNKNOWN_BYTES, |sender| {
             run.programs[sender].transfers[op as usize].bytes
         });

@@ -307,10 +307,7 @@ fn sending_call(run: &Run, message: &Inbound) -> Option<u32> {
     if message.op == UNKNOWN {
         return None;
     }
-    let sender = run
-        .programs
-        .binary_search_by_key(&message.sender, |program| program.rank)
-        .ok()?;
+    let sender = run.program_of(message.sender)?;
     run.programs[sender]
         .transfers
         .get(message.op as usize)

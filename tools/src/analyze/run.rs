@@ -153,6 +153,15 @@ impl Run {
         }
     }
 
+    /// The place of a world rank's program. Constant if every rank has one, else a search.
+    pub fn program_of(&self, rank: u32) -> Option<usize> {
+        let at = |program: &Program| program.rank;
+        if self.programs.get(rank as usize).map(at) == Some(rank) {
+            return Some(rank as usize);
+        }
+        self.programs.binary_search_by_key(&rank, at).ok()
+    }
+
     pub fn views(&self) -> impl Iterator<Item = RankView<'_>> {
         (0..self.programs.len()).map(|at| self.view(at))
     }

@@ -26,7 +26,7 @@ use super::nic_args::NicArgs;
 use super::progress::bar;
 use super::staged::{StagedFile, StagedFolder};
 use super::table::{Format, Wide};
-use super::trace::{CollectivesArgs, load};
+use super::trace::{CollectivesArgs, Ranks, load_ranks};
 use super::{BadInput, WrongMatching, command_line, engines, output, table};
 
 /// An option that other commands have, whose error names the folder that has its file.
@@ -70,6 +70,10 @@ pub(super) struct Args {
     /// Write the matching into this file, in world ranks
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
+    /// Write every match with its times into this file, as Parquet
+    #[cfg(feature = "parquet")]
+    #[arg(long, value_name = "FILE", conflicts_with = "against")]
+    matches: Option<PathBuf>,
     /// Write all numbers into this folder as CSV files, figures as SVG, and the report as HTML and
     /// JSON
     #[arg(long, value_name = "DIR")]
@@ -93,6 +97,9 @@ pub(super) struct Args {
     /// The rank of a single file, if its name does not give it
     #[arg(long, value_name = "R")]
     as_rank: Option<u32>,
+    /// Only these ranks, from A to B; the others count as ranks without a trace
+    #[arg(long, value_name = "A-B")]
+    ranks: Option<Ranks>,
     #[command(flatten)]
     collectives: CollectivesArgs,
     #[command(flatten)]
@@ -149,6 +156,14 @@ impl Order {
 }
 
 impl Args {
+    /// The file of `--matches`.
+    fn matches(&self) -> Option<&Path> {
+        #[cfg(feature = "parquet")]
+        return self.matches.as_deref();
+        #[cfg(not(feature = "parquet"))]
+        return None;
+    }
+
     /// Whether reports are needed after all traces are read.
     fn needs_reports(&self) -> bool {
         let folder = self.out.is_some() && self.traces.len() > 1;
@@ -188,6 +203,9 @@ impl Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.pairs.is_some() && args.traces.len() > 1 {
         return Err(BadInput("--pairs goes with one trace".to_owned()).into());
+    }
+    if args.matches().is_some() && args.traces.len() > 1 {
+        return Err(BadInput("--matches goes with one trace".to_owned()).into());
     }
     let interrupt = Interrupt::catch()?;
     if let Some(other) = &args.against {
@@ -336,7 +354,7 @@ fn analyze(args: &Args, path: &Path) -> anyhow::Result<(Run, Report)> {
         salvage: args.salvage,
         rank,
     };
-    let run = load(path, options, args.collectives, "ranks read")?;
+    let run = load_ranks(path, options, args.collectives, args.ranks, "ranks read")?;
     if rank.is_some() && run.programs.len() > 1 {
         let what = "--as-rank names the rank of a single file, and this trace has";
         let ranks = run.programs.len();
@@ -365,7 +383,7 @@ fn write_files(
     more: Option<More<'_>>,
     interrupt: &Interrupt,
 ) -> anyhow::Result<()> {
-    if args.out.is_none() && args.pairs.is_none() {
+    if args.out.is_none() && args.pairs.is_none() && args.matches().is_none() {
         return Ok(());
     }
     interrupt.shield(|wanted| write_shielded(args, run, report, more, wanted))
@@ -415,7 +433,29 @@ fn write_shielded(
         file.fill(|out| pairs(run, &report.pairs, out))
             .with_context(in_file)?;
     }
+    let matches = args.matches().unwrap_or(Path::new(""));
+    let in_matches = || format!("cannot write {}", matches.display());
+    let mut rows = args
+        .matches()
+        .map(StagedFile::new)
+        .transpose()
+        .with_context(in_matches)?;
+    #[cfg(feature = "parquet")]
+    if let Some(file) = &mut rows {
+        // The report keeps no order, so it is made again: the same one.
+        let question = args.question(String::new())?;
+        let (orders, ..) = run
+            .orders(question.order, question.network)
+            .context("some ranks of the trace have no wall times")?;
+        file.fill(|out| {
+            dpamatch_tools::analyze::write_parquet(run, &orders, &report.pairs, out).map(drop)
+        })
+        .with_context(in_matches)?;
+    }
     go_on(wanted)?;
+    rows.map(StagedFile::commit)
+        .transpose()
+        .with_context(in_matches)?;
     staged
         .map(StagedFolder::commit)
         .transpose()

@@ -19,6 +19,7 @@ pub mod input;
 pub mod interrupt;
 pub mod man;
 mod matching;
+mod merge;
 pub mod nic_args;
 mod offload;
 pub mod output;
@@ -79,6 +80,7 @@ commands! {
     Footprint: footprint::Args,
     Gen: generate::Args,
     Man: man::Args,
+    Merge: merge::Args,
     Offload: offload::Args,
     Predict: predict::Args,
     Run: run::Args,

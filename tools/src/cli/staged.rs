@@ -12,7 +12,9 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 const HIDDEN: &str = ".dpamatch-";
 
 /// Options that name what a command writes.
-const OUTPUTS: [&str; 6] = ["out", "save", "pairs", "html", "timeline", "write"];
+const OUTPUTS: [&str; 7] = [
+    "out", "save", "pairs", "matches", "html", "timeline", "write",
+];
 
 /// Tries the paths that a command will write to, before its work begins. Nothing remains.
 ///
@@ -159,7 +161,10 @@ impl StagedFile {
         Ok(Self::Hidden { target, file })
     }
 
-    pub fn fill(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    pub fn fill(
+        &mut self,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> io::Result<()> {
         let file = match self {
             Self::Hidden { file, .. } => file.as_file_mut(),
             Self::Named(file) => file,

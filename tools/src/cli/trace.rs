@@ -15,9 +15,13 @@ use super::input::{choice, default, unusable};
 use super::progress::bar;
 use super::{BadInput, output};
 
+pub use ranks::Ranks;
+
 mod check;
 mod dump;
 mod info;
+mod need;
+mod ranks;
 mod timeline;
 
 /// Inspect traces of MPI calls.
@@ -98,10 +102,25 @@ pub struct CollectivesArgs {
 pub fn load(
     path: &Path,
     options: OpenOptions,
+    collectives: CollectivesArgs,
+    what: &'static str,
+) -> anyhow::Result<Run> {
+    load_ranks(path, options, collectives, None, what)
+}
+
+/// As [`load`], of these ranks alone. The others count as ranks without a trace.
+pub fn load_ranks(
+    path: &Path,
+    options: OpenOptions,
     CollectivesArgs { collectives }: CollectivesArgs,
+    ranks: Option<Ranks>,
     what: &'static str,
 ) -> anyhow::Result<Run> {
     if is_log(path) {
+        if ranks.is_some() {
+            let what = "--ranks takes ranks of traces, and these are order logs";
+            return Err(BadInput(what.to_owned()).into());
+        }
         if collectives != Library::Off {
             let what = "order logs hold the messages inside collective operations already";
             return Err(BadInput(format!("--collectives: {what}")).into());
@@ -112,7 +131,11 @@ pub fn load(
         });
     }
     let advise = !options.salvage;
-    let source = open(path, options)?;
+    let mut source = open(path, options)?;
+    if let Some(ranks) = ranks {
+        source = ranks.of(source)?;
+    }
+    need::check(path, source.as_ref())?;
     let progress = bar(source.ranks().len(), what);
     let run = Run::load_with(source.as_ref(), collectives, |_| progress.inc(1));
     let run = run.map_err(|error| bad_input(error, advise))?;

@@ -12,6 +12,8 @@ mod files;
 mod guard;
 mod help;
 mod install;
+#[cfg(feature = "parquet")]
+mod matches;
 mod matching;
 mod options;
 #[cfg(unix)]
@@ -22,6 +24,7 @@ mod programs;
 mod python;
 mod results;
 mod run;
+mod shards;
 mod shown;
 mod tables;
 #[path = "../../../tests/watchdog/mod.rs"]

@@ -240,6 +240,7 @@ fn documents() {
     for line in [
         format!("{quick} @base.json"),
         format!("{quick} @slow.json --set memory.l2_ns=60"),
+        format!("{quick} @part.json --shard 1/1"),
         format!("{bench} --save @one.json"),
     ] {
         assert_eq!(run(&line).status.code(), Some(0), "{line}");

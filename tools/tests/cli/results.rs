@@ -9,8 +9,9 @@ use serde_json::json;
 use super::tables::{file, run, words};
 use super::*;
 
-/// Commands that have no results: they talk about dpamatch itself.
-const WITHOUT_RESULTS: [&str; 2] = ["completions", "man"];
+/// Commands that have no results of their own: they talk about dpamatch itself, or put the results
+/// of others together.
+const WITHOUT_RESULTS: [&str; 3] = ["completions", "man", "merge"];
 
 /// Command lines that have a document. [`files`] writes the files `@NAME`.
 const DOCUMENTS: [&str; 43] = [

@@ -2,7 +2,7 @@
 
 use crate::machine::lock;
 use crate::status::Refusal;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -12,6 +12,8 @@ const GAP: u64 = 64;
 /// Freed blocks, and their bytes, that stay unused so that a use is found. The oldest leave first.
 const FREED: usize = 1 << 10;
 const FREED_BYTES: u64 = 64 << 20;
+/// Most lengths of blocks of which full parts of the heap are remembered.
+const LENGTHS: usize = 256;
 /// Alignment of blocks, a line of the cache.
 const ALIGN: u64 = 64;
 
@@ -47,6 +49,12 @@ struct Blocks {
     order: VecDeque<u64>,
     freed_bytes: u64,
     unwritten: BTreeSet<u64>,
+    /// For each length: no block of it fits behind a block below this address. So a search begins
+    /// there, and programs with thousands of queues start in linear time.
+    full_below: HashMap<u64, u64>,
+    /// Blocks that searches looked at.
+    #[cfg(test)]
+    looks: u64,
 }
 
 /// The block of a map that has an address.
@@ -56,9 +64,14 @@ fn block_at(blocks: &BTreeMap<u64, u64>, address: u64) -> Option<Range<u64>> {
 }
 
 impl Blocks {
-    /// Where a new block fits: behind each block in turn.
-    fn room(&self, bytes: u64, align: u64, heap: Range<u64>) -> Option<u64> {
+    /// Where a new block fits: the lowest place behind a block.
+    fn room(&mut self, bytes: u64, align: u64, heap: Range<u64>) -> Option<u64> {
+        #[cfg(test)]
+        let looks = std::cell::Cell::new(0);
+        let from = self.full_below.get(&bytes).copied();
         let fits = |at: u64| {
+            #[cfg(test)]
+            looks.set(looks.get() + 1);
             let end = at.checked_add(bytes)?;
             let is_free = |blocks: &BTreeMap<u64, u64>| {
                 let before = blocks.range(..end + GAP).next_back();
@@ -68,13 +81,46 @@ impl Blocks {
         };
         let behind =
             |(&start, &length): (&u64, &u64)| (start + length + GAP).next_multiple_of(align);
-        let first = fits(heap.start + align);
-        first.or_else(|| {
+        let first = match from {
+            None => fits(heap.start + align),
+            Some(_) => None,
+        };
+        let place = first.or_else(|| {
             // Both maps are in order, so the lowest place of either is the lowest of all.
-            let lowest = |blocks: &BTreeMap<u64, u64>| blocks.iter().map(behind).find_map(fits);
+            let from = from.unwrap_or(0);
+            let lowest =
+                |blocks: &BTreeMap<u64, u64>| blocks.range(from..).map(behind).find_map(fits);
             let places = [lowest(&self.used), lowest(&self.freed)];
             places.into_iter().flatten().min()
-        })
+        });
+        #[cfg(test)]
+        {
+            self.looks += looks.get();
+        }
+        if let Some(place) = place {
+            if self.full_below.len() == LENGTHS {
+                self.full_below.clear();
+            }
+            // Blocks only fill gaps until one is freed: see `opens`.
+            self.full_below.insert(bytes, place);
+        }
+        place
+    }
+
+    /// The bytes at an address are free: a block may fit behind the block before them.
+    fn opens(&mut self, address: u64) {
+        let before = |blocks: &BTreeMap<u64, u64>| {
+            blocks.range(..address).next_back().map(|(&start, _)| start)
+        };
+        match before(&self.used).max(before(&self.freed)) {
+            Some(before) => {
+                for below in self.full_below.values_mut() {
+                    *below = before.min(*below);
+                }
+            }
+            // The gap at the heap's start is behind no block.
+            None => self.full_below.clear(),
+        }
     }
 
     fn retire(&mut self, address: u64, length: u64) {
@@ -86,11 +132,13 @@ impl Blocks {
                 return;
             };
             self.freed_bytes -= self.freed.remove(&oldest).unwrap_or(0);
+            self.opens(oldest);
         }
     }
 
     fn reuse_all(&mut self) {
         self.freed.clear();
+        self.full_below.clear();
         self.order.clear();
         self.freed_bytes = 0;
     }
@@ -161,7 +209,7 @@ impl Heap {
         Ok(made)
     }
 
-    /// Allocates a block. Complexity: linear in the number of blocks.
+    /// Allocates a block. Complexity: logarithmic while nothing is freed, else linear in the blocks.
     pub(crate) fn allocate(&self, bytes: u64) -> Result<u64, Refusal> {
         let mut blocks = lock(&self.blocks);
         // A page for large blocks, since drivers demand it of rings.
@@ -366,5 +414,77 @@ mod tests {
         counts(128, 192);
         assert!(heap.free(blocks[3]).is_err() && heap.free(blocks[0] + 1).is_err());
         counts(128, 192);
+    }
+
+    /// What a search from the heap's start would find.
+    fn lowest(blocks: &Blocks, bytes: u64, align: u64, heap: Range<u64>) -> Option<u64> {
+        let mut at = heap.start + align;
+        let all = || blocks.used.iter().chain(&blocks.freed);
+        while at + bytes + GAP <= heap.end {
+            let hit = all()
+                .find(|&(&start, &length)| start < at + bytes + GAP && at < start + length + GAP);
+            match hit {
+                None => return Some(at),
+                Some((&start, &length)) => at = (start + length + GAP).next_multiple_of(align),
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn a_block_is_where_a_search_from_the_start_finds_room() {
+        let heap = 0x1000..0x1000 + (1 << 20);
+        let (mut blocks, mut state) = (Blocks::default(), 7_u64);
+        let mut roll = |end: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % end
+        };
+        let mut full = 0;
+        for _ in 0..4_000 {
+            let bytes = [64, 100, 1000, 4096, 9000][roll(5) as usize];
+            let align = if bytes >= 4096 { 4096 } else { ALIGN };
+            let expected = lowest(&blocks, bytes, align, heap.clone());
+            let found = blocks.room(bytes, align, heap.clone());
+            assert_eq!(found, expected);
+            match found {
+                Some(at) => drop(blocks.used.insert(at, bytes)),
+                None => full += 1,
+            }
+            while !blocks.used.is_empty() && roll(100) < if found.is_none() { 90 } else { 30 } {
+                let at = roll(blocks.used.len() as u64) as usize;
+                let at = *blocks.used.keys().nth(at).expect("a block");
+                let length = blocks.used.remove(&at).expect("a block");
+                blocks.retire(at, length);
+                if roll(2) == 0 {
+                    let oldest = blocks.order.pop_front().expect("a freed block");
+                    blocks.freed_bytes -= blocks.freed.remove(&oldest).expect("a block");
+                    blocks.opens(oldest);
+                }
+            }
+        }
+        assert!(full > 10, "the heap was full {full} times");
+    }
+
+    /// Blocks of several lengths, and nothing freed: twice the blocks, twice the work.
+    #[test]
+    fn work_grows_as_the_blocks() {
+        let looks = |rounds: u64| {
+            let (mut blocks, heap) = (Blocks::default(), 0..1 << 40);
+            for _ in 0..rounds {
+                for bytes in [64, 4096, 640, 131_072] {
+                    let align = if bytes >= 4096 { 4096 } else { ALIGN };
+                    let at = blocks.room(bytes, align, heap.clone()).expect("room");
+                    blocks.used.insert(at, bytes);
+                }
+            }
+            blocks.looks
+        };
+        let (few, many) = (looks(1_000), looks(4_000));
+        assert!(
+            many <= 5 * few,
+            "{few} looks for 4,000 blocks, {many} for 16,000"
+        );
     }
 }

@@ -10,18 +10,52 @@
 //! alternate for ever. A worker that waits therefore yields to all that it could be waiting for, by
 //! the authors' fair scheduler ("Fair Stateless Model Checking", PLDI 2008): it comes after those
 //! that have not moved since its last wait, until they have.
+//!
+//! Many choices lead to the same state (`state`), since most steps of two handlers commute. The
+//! schedules behind a state are explored once for each number of preemptions that are left. Where
+//! another execution comes to it, their counts are known, and the execution ends. The caching
+//! keeps the bound exact, where sleep sets would not: a sleeping schedule may have had too many
+//! preemptions (Musuvathi and Qadeer, "Partial-order reduction for context-bounded state
+//! exploration", 2007; Coons, Musuvathi and McKinley, "Bounded partial-order reduction", 2013).
 
-use super::{Point, Policy};
+use std::sync::Arc;
+
+use super::{Known, Point, Policy, Sums};
+use crate::state::mix;
 
 const WORKERS: usize = 64;
 
+/// A choice on the path.
+#[derive(Debug)]
+struct Node {
+    /// The alternative taken, and the number of alternatives.
+    taken: u32,
+    of: u32,
+    /// The state before the choice, with what is left of the bound.
+    state: u128,
+    /// The schedules behind the alternatives that are done.
+    sums: Sums,
+}
+
+/// What the schedules are made from.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    pub(crate) bound: usize,
+    pub(crate) workers: usize,
+    /// Bitmap of the workers with work in the block.
+    pub(crate) busy: fn() -> u64,
+    /// Hash of the execution's state.
+    pub(crate) state: fn() -> u128,
+    /// `None`: every schedule is run.
+    pub(crate) known: Option<Arc<Known>>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Every {
-    bound: usize,
-    /// Bitmap of the workers with work in the block.
-    busy: fn() -> u64,
-    /// The path: the alternative taken at each choice, and the number of alternatives.
-    path: Vec<(u32, u32)>,
+    tree: Tree,
+    /// The first choices of all executions.
+    root: Vec<u32>,
+    path: Vec<Node>,
     /// Depth of the current execution on the path.
     depth: usize,
     begun: bool,
@@ -31,13 +65,23 @@ pub(crate) struct Every {
     after: [u64; WORKERS],
     /// Workers that have moved since t last waited.
     moved: [u64; WORKERS],
+    /// All schedules so far.
+    total: Sums,
+    /// Most schedules: no known state may lead beyond.
+    most: u64,
+    /// Executions that ended at a known state.
+    pub(crate) cut: u64,
+    /// Executions end at this depth, and their choices are noted.
+    horizon: Option<usize>,
+    pub(crate) seen: Vec<Vec<u32>>,
 }
 
 impl Every {
-    pub(crate) fn new(bound: usize, busy: fn() -> u64) -> Self {
+    /// All schedules that begin with the choices `root`.
+    pub(crate) fn new(tree: Tree, root: Vec<u32>, most: u64) -> Self {
         Self {
-            bound,
-            busy,
+            tree,
+            root,
             path: Vec::new(),
             depth: 0,
             begun: false,
@@ -45,16 +89,107 @@ impl Every {
             last: 0,
             after: [0; WORKERS],
             moved: [u64::MAX; WORKERS],
+            total: Sums::default(),
+            most,
+            cut: 0,
+            horizon: None,
+            seen: Vec::new(),
         }
     }
 
-    fn branch(&mut self, choices: &[usize]) -> usize {
-        if self.depth == self.path.len() {
-            self.path.push((0, choices.len() as u32));
+    /// The beginnings of all schedules, of at most `depth` choices.
+    pub(crate) fn beginnings(tree: Tree, depth: usize) -> Self {
+        let tree = Tree {
+            known: None,
+            ..tree
+        };
+        Self {
+            horizon: Some(depth),
+            ..Self::new(tree, Vec::new(), u64::MAX)
         }
-        let (chosen, _) = self.path[self.depth];
+    }
+
+    /// An execution ran to its end.
+    pub(crate) fn ended(&mut self, sums: &Sums) {
+        if self.horizon.is_some() {
+            self.see();
+        }
+        self.add(sums);
+    }
+
+    /// All schedules so far, with those that are known.
+    pub(crate) fn total(&self) -> Sums {
+        let mut total = self.total.clone();
+        self.path.iter().for_each(|node| total.add(&node.sums));
+        total
+    }
+
+    pub(crate) fn most(&self) -> u64 {
+        self.most
+    }
+
+    fn see(&mut self) {
+        self.seen
+            .push(self.path.iter().map(|node| node.taken).collect());
+    }
+
+    fn add(&mut self, sums: &Sums) {
+        match self.path.last_mut() {
+            Some(node) => node.sums.add(sums),
+            None => self.total.add(sums),
+        }
+    }
+
+    fn branch(&mut self, choices: &[usize], state: u128) -> Option<usize> {
+        if let [only] = choices {
+            return Some(*only);
+        }
+        if self.horizon == Some(self.depth) {
+            self.see();
+            return None;
+        }
+        if self.depth == self.path.len() {
+            let known = self.tree.known.as_ref();
+            // What is known of a beginning counts the schedules of other beginnings, too.
+            let known = known.filter(|_| self.depth >= self.root.len());
+            let known = known.and_then(|known| known.of(state));
+            if let Some(known) = known
+                && self.total().schedules.saturating_add(known.schedules) <= self.most
+            {
+                self.cut += 1;
+                self.add(&known);
+                return None;
+            }
+            self.path.push(Node {
+                taken: self.root.get(self.depth).copied().unwrap_or(0),
+                of: choices.len() as u32,
+                state,
+                sums: Sums::default(),
+            });
+        }
+        let chosen = self.path[self.depth].taken;
         self.depth += 1;
-        choices[chosen as usize]
+        Some(choices[chosen as usize])
+    }
+
+    /// The state before a choice: of the NIC, and of this scheduler.
+    fn state(&self, point: Point<'_>, able: u64) -> u128 {
+        let left = (self.tree.bound - self.preemptions) as u128;
+        let mask = u64::MAX >> (WORKERS - self.tree.workers.clamp(1, WORKERS));
+        let current = point.current.map_or(0, |current| 1 + current as u128);
+        let mut state = mix((self.tree.state)(), left << 64 | u128::from(able));
+        state = mix(state, current << 64 | u128::from(point.yielding));
+        state = mix(
+            state,
+            (self.last as u128) << 64 | u128::from((self.tree.busy)()),
+        );
+        let waits = self.after.iter().zip(&self.moved).take(self.tree.workers);
+        waits.fold(state, |state, (&after, &moved)| {
+            mix(
+                state,
+                u128::from(after & mask) << 64 | u128::from(moved & mask),
+            )
+        })
     }
 
     /// A worker waits: it yields to all of `able` that have not moved since it last waited.
@@ -80,13 +215,25 @@ fn bit(worker: usize) -> u64 {
 impl Policy for Every {
     fn begin(&mut self) -> bool {
         if self.begun {
-            while self.path.last().is_some_and(|&(taken, of)| taken + 1 == of) {
-                self.path.pop();
+            while self.path.len() > self.root.len()
+                && self
+                    .path
+                    .last()
+                    .is_some_and(|node| node.taken + 1 == node.of)
+            {
+                if let Some(Node { state, sums, .. }) = self.path.pop() {
+                    self.add(&sums);
+                    if let Some(known) = &self.tree.known {
+                        known.learn(state, sums);
+                    }
+                }
             }
-            let Some((taken, _)) = self.path.last_mut() else {
+            if self.path.len() <= self.root.len() {
                 return false;
-            };
-            *taken += 1;
+            }
+            if let Some(node) = self.path.last_mut() {
+                node.taken += 1;
+            }
         }
         self.begun = true;
         (self.depth, self.preemptions, self.last) = (0, 0, 0);
@@ -95,8 +242,8 @@ impl Policy for Every {
         true
     }
 
-    fn choose(&mut self, point: Point<'_>) -> usize {
-        let busy = (self.busy)();
+    fn choose(&mut self, point: Point<'_>) -> Option<usize> {
+        let busy = (self.tree.busy)();
         let mut choices: Vec<usize> = point
             .able
             .iter()
@@ -114,18 +261,24 @@ impl Policy for Every {
             // Going on is the first choice, and free.
             choices.retain(|&worker| worker != current);
             choices.insert(0, current);
-            if self.preemptions == self.bound {
+            if self.preemptions == self.tree.bound {
                 choices.truncate(1);
             }
         }
         let worker = if choices.is_empty() {
             point.usual(self.last)
         } else {
-            self.branch(&choices)
+            let is_new = choices.len() > 1 && self.depth == self.path.len();
+            let state = if is_new && self.tree.known.is_some() {
+                self.state(point, able)
+            } else {
+                0
+            };
+            self.branch(&choices, state)?
         };
         self.preemptions += usize::from(current.is_some_and(|current| current != worker));
         self.moves(worker);
-        worker
+        Some(worker)
     }
 }
 
@@ -138,7 +291,14 @@ mod tests {
     /// The schedules of workers with these numbers of moves; `waiters` wait for all moves of worker
     /// 0. The schedules must all differ.
     fn schedules(moves: &[usize], waiters: &[usize], bound: usize) -> BTreeSet<Vec<usize>> {
-        let mut every = Every::new(bound, || u64::MAX);
+        let tree = Tree {
+            bound,
+            workers: moves.len(),
+            busy: || u64::MAX,
+            state: || 0,
+            known: None,
+        };
+        let mut every = Every::new(tree, Vec::new(), u64::MAX);
         let mut all = BTreeSet::new();
         while every.begin() {
             let mut left = moves.to_vec();
@@ -151,11 +311,12 @@ mod tests {
                     [only] => only,
                     _ => {
                         let current = current.filter(|worker| able.contains(worker));
-                        every.choose(Point {
+                        let point = Point {
                             able: &able,
                             current,
                             yielding,
-                        })
+                        };
+                        every.choose(point).expect("nothing is known")
                     }
                 };
                 assert!(schedule.len() < 100, "a wait without end: {schedule:?}");

@@ -5,6 +5,7 @@
 //! choices make up the [`Turns`] of a schedule.
 
 mod every;
+mod known;
 mod seeded;
 mod turns;
 
@@ -12,7 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 
-pub(crate) use every::Every;
+pub(crate) use every::{Every, Tree};
+pub(crate) use known::{Known, Sums};
 pub(crate) use seeded::Seeded;
 pub(crate) use turns::Guided;
 pub use turns::{BadTurns, Turns};
@@ -46,12 +48,13 @@ pub(crate) trait Policy: Send {
     /// Begins the next execution; `false` if there is none.
     fn begin(&mut self) -> bool;
 
-    /// Chooses one of at least two runnable workers.
-    fn choose(&mut self, point: Point<'_>) -> usize;
+    /// Chooses one of at least two runnable workers. `None` ends the execution, which is then no
+    /// schedule of the report.
+    fn choose(&mut self, point: Point<'_>) -> Option<usize>;
 }
 
 /// Receives the policy and the turns of a finished execution; `false` stops the exploration.
-pub(crate) type After<P> = Box<dyn FnMut(&P, Turns) -> bool + Send>;
+pub(crate) type After<P> = Box<dyn FnMut(&mut P, Turns) -> bool + Send>;
 
 /// A policy and its choices in the current execution.
 pub(crate) struct Chosen<P> {
@@ -139,6 +142,7 @@ impl<P: Policy> Scheduler for Chooser<P> {
                 current,
                 yielding,
             });
+            let worker = worker?;
             chosen.turns.push(worker);
             worker
         };

@@ -52,7 +52,7 @@ impl Policy for Seeded {
             current,
             yielding,
         }: Point<'_>,
-    ) -> usize {
+    ) -> Option<usize> {
         // A waiting worker has nothing to do until another has moved.
         let waiting = current.filter(|_| yielding);
         let choices = able.len() - usize::from(waiting.is_some());
@@ -61,6 +61,6 @@ impl Policy for Seeded {
             .iter()
             .copied()
             .filter(|&worker| Some(worker) != waiting);
-        others.nth(chosen).unwrap_or(able[0])
+        Some(others.nth(chosen).unwrap_or(able[0]))
     }
 }

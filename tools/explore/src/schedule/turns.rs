@@ -124,7 +124,7 @@ impl Policy for Guided {
         !std::mem::replace(&mut self.begun, true)
     }
 
-    fn choose(&mut self, point: Point<'_>) -> usize {
+    fn choose(&mut self, point: Point<'_>) -> Option<usize> {
         self.last = loop {
             let (turn, used) = self.at;
             let Some(&(worker, count)) = self.turns.get(turn) else {
@@ -138,7 +138,7 @@ impl Policy for Guided {
             self.at = (turn, used + 1);
             break worker;
         };
-        self.last
+        Some(self.last)
     }
 }
 

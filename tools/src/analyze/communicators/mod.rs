@@ -8,6 +8,8 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
+use foldhash::fast::RandomState as Fast;
+
 use super::origin::LocalId;
 use super::program::{LocalComm, Program};
 use dpamatch_traces::Group;
@@ -76,17 +78,27 @@ impl GlobalComm {
         group.get(rank as usize).copied()
     }
 
+    /// A member's rank: a search, except in the world and its copies.
     fn rank_of(&self, world: u32) -> Option<u32> {
-        // The world, whose search would take as long as it is large for each of its ranks.
         if self.members.get(world as usize) == Some(&world) {
             return Some(world);
         }
-        let groups = [Some(&self.members), self.remote.as_ref()];
-        let places = groups.into_iter().flatten();
-        places
-            .filter_map(|group| group.iter().position(|&member| member == world))
-            .next()
-            .map(|rank| rank as u32)
+        let place = self.everyone().position(|member| member == world)?;
+        Some((place.checked_sub(self.members.len()).unwrap_or(place)) as u32)
+    }
+
+    /// The rank of each world rank, of the first group if it is in both. A search for each member
+    /// would take as long as the communicator is large.
+    fn ranks(&self) -> HashMap<u32, u32, Fast> {
+        let remote = self
+            .remote
+            .iter()
+            .flat_map(|remote| (0..).zip(remote.iter()));
+        let mut ranks = HashMap::default();
+        for (rank, &world) in (0..).zip(self.members.iter()).chain(remote) {
+            ranks.entry(world).or_insert(rank);
+        }
+        ranks
     }
 
     fn everyone(&self) -> impl Iterator<Item = u32> + '_ {
@@ -326,13 +338,22 @@ impl<'a> Resolver<'a> {
                 self.global(program, local as LocalId);
             }
         }
+        let mut ranks: HashMap<u32, HashMap<u32, u32, Fast>, Fast> = HashMap::default();
         let own_rank = self
             .of_local
             .iter()
             .zip(self.programs)
             .map(|(locals, program)| {
                 let known = |(&global, local): (&u32, &LocalComm)| {
-                    let there = self.all[global as usize].rank_of(program.rank);
+                    let comm = &self.all[global as usize];
+                    // Of the world, and of its copies, no table is needed.
+                    let there = match comm.members.get(program.rank as usize) {
+                        Some(&member) if member == program.rank => Some(member),
+                        _ => {
+                            let ranks = ranks.entry(global).or_insert_with(|| comm.ranks());
+                            ranks.get(&program.rank).copied()
+                        }
+                    };
                     there.or(local.own_rank).unwrap_or(program.rank)
                 };
                 locals.iter().zip(&program.comms).map(known).collect()

@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use anyhow::Context;
 use dpamatch_explore::{
-    BadTurns, Barrier, Domains, Ending, FastPath, Page, Removal, Report, Run, Setup, Story, Stuck,
-    Turns, Violation, break_rule, every, explore, fault, faults, keep_rules, replay, shorten,
-    stop_by, tell, test_text,
+    BadTurns, Barrier, Domains, Effort, Ending, FastPath, Page, Removal, Report, Run, Setup, Shard,
+    Story, Stuck, Turns, Violation, break_rule, every_with, explore, fault, faults, keep_rules,
+    replay, shorten, stop_by, tell, test_text,
 };
 
 use serde_json::{Map, Value, json};
@@ -26,7 +26,8 @@ use input::{Input, InputArgs};
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../help/explore.txt").trim_end())]
 pub(super) struct Args {
-    /// Schedules to run; with --bound at most [default: 5000, with --bound 2000000]
+    /// Schedules to run; with --bound at most [default: 5000, with --bound all, of which at most
+    /// 2000000 are run]
     #[arg(long, value_name = "COUNT")]
     schedules: Option<u64>,
     /// First seed
@@ -42,6 +43,9 @@ pub(super) struct Args {
     /// handler that could continue, inside a block
     #[arg(long, value_name = "K")]
     bound: Option<usize>,
+    /// Do only this part of the schedules, of N; `dpamatch merge` puts the parts together
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["story", "turns"])]
+    shard: Option<Shard>,
     /// Write the last schedule, or the failing one, into this file as a page for a browser
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -81,8 +85,6 @@ pub(super) struct Args {
 }
 
 const SCHEDULES: u64 = 5000;
-/// Default maximum with `--bound`.
-const SCHEDULES_OF_ALL: u64 = 2_000_000;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     match args.fault.as_deref() {
@@ -95,6 +97,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     if args.bound.is_some() && !(2..=4).contains(&args.handlers) {
         return Err(BadInput("--bound goes with 2 to 4 handlers".to_owned()).into());
+    }
+    if args.bound.is_some() && args.shard.is_some() && args.schedules.is_some() {
+        let what = "--shard with --bound does not go with --schedules: parts share no maximum";
+        return Err(BadInput(what.to_owned()).into());
     }
     let turns = args.turns.as_deref().map(str::parse::<Turns>).transpose();
     let turns = turns.map_err(|error: BadTurns| BadInput(format!("--turns: {error}")))?;
@@ -134,10 +140,18 @@ fn results(report: &Report) -> Map<String, Value> {
         .iter()
         .map(|(path, count)| json!({ "path": path, "schedules": count }));
     let violation = report.violation.as_ref().map(|violation| {
-        let turns = violation.run.turns.to_string();
-        json!({ "seed": violation.seed, "turns": turns, "what": violation.what })
+        let (turns, steps) = (violation.run.turns.to_string(), violation.run.told.len());
+        json!({ "seed": violation.seed, "turns": turns, "steps": steps, "what": violation.what })
     });
+    let before: Vec<Value> = report
+        .by_bound
+        .iter()
+        .map(|it| results(it).into())
+        .collect();
     document::members(json!({
+        "by_preemptions": before,
+        "runs": report.runs,
+        "known_states": report.cut,
         "schedules": report.schedules,
         "violations": report.violations,
         "violation": violation,
@@ -203,14 +217,21 @@ impl Asked<'_> {
             return report;
         }
         if let Some(bound) = args.bound {
-            let most = args.schedules.unwrap_or(SCHEDULES_OF_ALL);
-            return every(setup, expected, bound, most);
+            let effort = Effort {
+                most: args.schedules,
+                shard: args.shard.unwrap_or(Shard::WHOLE),
+                ..Effort::default()
+            };
+            return every_with(setup, expected, bound, effort);
         }
         match args.story {
             Some(seed) => explore(setup, expected, seed, 1, false),
             None => {
                 let count = args.schedules.unwrap_or(SCHEDULES);
-                explore(setup, expected, args.seed, count, args.fault.is_some())
+                let part = args.shard.unwrap_or(Shard::WHOLE).range(count);
+                let seed = args.seed.wrapping_add(part.start);
+                let count = part.end - part.start;
+                explore(setup, expected, seed, count, args.fault.is_some())
             }
         }
     }
@@ -261,6 +282,8 @@ impl Asked<'_> {
             out.flush()?;
             return match (report.stopped, report.schedules) {
                 (0, 1..) => Ok(()),
+                // A part may be empty; the whole is judged when it is put together.
+                (0, 0) if self.args.shard.is_some() => Ok(()),
                 _ => Err(super::NoVerdict.into()),
             };
         };
@@ -375,7 +398,7 @@ fn list(format: Form) -> anyhow::Result<()> {
 }
 
 /// What is known of the schedules without a violation, and what is not.
-fn verdict(report: &Report) -> String {
+pub(super) fn verdict(report: &Report) -> String {
     let bound = report.bounds.len().checked_sub(1);
     let right = report.schedules - report.stopped;
     if report.schedules == 0 {
@@ -429,6 +452,14 @@ fn summary(report: &Report, seconds: f64, out: &mut dyn Write) -> io::Result<()>
             out,
             "{count:>10}  with at most {}: {what}",
             counted(bound, "preemption")
+        )?;
+    }
+    if report.cut > 0 {
+        writeln!(
+            out,
+            "{:>10}  run to their end; the others came to one of {}, behind which all was known",
+            report.runs,
+            counted(report.cut, "state")
         )?;
     }
     writeln!(out, "paths, handler by handler; blocks are separated by |")?;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use dpamatch_explore::Shard;
 use dpamatch_predict::{Domains, Part, Picos, Setup, predict};
 use dpamatch_tools::counted;
 use dpamatch_tools::table::Table;
@@ -16,6 +17,9 @@ pub(super) struct DomainsArgs {
     /// Number of handlers
     #[arg(long, value_name = "N", default_value_t = 32)]
     handlers: usize,
+    /// Only this part of the traces, of N; `dpamatch merge` puts the parts together
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     #[command(flatten)]
     posts: PostArgs,
     /// Traces of MPI calls, as for `dpamatch analyze`; every rank is run
@@ -97,7 +101,9 @@ pub(super) fn run(args: &DomainsArgs, common: &Common) -> anyhow::Result<()> {
         ("rate keyed", "rate_keyed_msgs_per_us"),
     ]);
     let early = Early::catch()?;
-    for path in args.traces.iter().take_while(|_| !early.is_stopped()) {
+    let shard = args.shard.unwrap_or(Shard::WHOLE);
+    let traces = (0..).zip(&args.traces).filter(|&(at, _)| shard.has(at));
+    for (_, path) in traces.take_while(|_| !early.is_stopped()) {
         let (name, workloads) = all_ranks(path, args.posts, common)?;
         let setup = common.common_setup(Like::Nic, &workloads)?;
         table.title = format!(

@@ -1,8 +1,10 @@
 //! Rates by number of handlers.
 
+use dpamatch_explore::Shard;
 use dpamatch_predict::{Offer, Part, Prediction, Setup, limits, predict};
 use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
+use rayon::prelude::*;
 
 use super::super::BadInput;
 use super::super::interrupt::Early;
@@ -26,6 +28,9 @@ pub(super) struct RatesArgs {
     /// Length of each message in bytes; above 4096 by rendezvous
     #[arg(long, value_name = "BYTES", default_value_t = 8, conflicts_with = "trace", value_parser = clap::value_parser!(u32).range(0..=1_073_741_824))]
     bytes: u32,
+    /// Predict only this part of the points, of N; `dpamatch merge` puts the parts together
+    #[arg(long, value_name = "I/N", conflicts_with = "out")]
+    shard: Option<Shard>,
     #[command(flatten)]
     pub(super) recorded: RecordedArgs,
 }
@@ -88,23 +93,39 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
     )
     .keyed(2)
     .named(&[("scenario", "workload"), RATE]);
-    let bar = bar(
-        workloads.len() * numbers(&args.handlers).count(),
-        "predictions",
-    );
+    let shard = args.shard.unwrap_or(Shard::WHOLE);
+    let points = workloads
+        .iter()
+        .enumerate()
+        .flat_map(|(at, workload)| numbers(&args.handlers).map(move |it| (at, workload, it)));
+    let points: Vec<_> = (0..).zip(points).filter(|&(at, _)| shard.has(at)).collect();
+    let bar = bar(points.len(), "predictions");
     let early = Early::catch()?;
-    let mut lines = Vec::new();
-    for workload in &workloads {
-        let mut points = Vec::new();
-        for handlers in numbers(&args.handlers).take_while(|_| !early.is_stopped()) {
-            let setup = change(workload.setup(common, Like::Nic, handlers)?);
-            let now = predict(&setup, &workload.offer, 0).map_err(wrong)?;
-            table.push(row(workload, &setup, &now)?);
-            points.push((handlers as f64, now.rate));
-            bar.inc(1);
+    // The points share nothing: virtual time is of one thread.
+    let found = points.par_iter().map(|&(_, (at, workload, handlers))| {
+        if early.is_stopped() {
+            return Ok(None);
         }
-        lines.push(Series::line(workload.name.clone(), points));
+        let setup = change(workload.setup(common, Like::Nic, handlers)?);
+        let now = predict(&setup, &workload.offer, 0).map_err(wrong)?;
+        let row = row(workload, &setup, &now)?;
+        bar.inc(1);
+        Ok(Some((at, (handlers as f64, now.rate), row)))
+    });
+    let found: Vec<anyhow::Result<_>> = found.collect();
+    let mut rates: Vec<Vec<(f64, f64)>> = vec![Vec::new(); workloads.len()];
+    for point in found {
+        // The first error in the order of the points, as if they were predicted one by one.
+        if let Some((at, rate, row)) = point? {
+            rates[at].push(rate);
+            table.push(row);
+        }
     }
+    let lines: Vec<_> = workloads
+        .iter()
+        .zip(rates)
+        .map(|(workload, points)| Series::line(workload.name.clone(), points))
+        .collect();
     early.mark_by(&bar, &mut table)?;
     if let Some(folder) = &common.out {
         make(folder)?;

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::sync::{Mutex, PoisonError};
 
 use dpamatch::Rank;
 use dpamatch_tools::counted;
@@ -8,6 +9,7 @@ use dpamatch_traces::{Class, Counts, RunInfo, Tally, TraceError, TraceSource};
 use serde_json::json;
 
 use super::super::document::{self, Form};
+use super::super::progress::bar;
 use super::{TraceArgs, bad_input, output};
 
 /// Show ranks, formats and versions, calls by class and function
@@ -33,8 +35,7 @@ struct Sum {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let trace = args.trace.open()?;
-    let sum = sum(super::tallies(trace.as_ref()))
-        .map_err(|error| bad_input(error, !args.trace.salvage))?;
+    let sum = sum(trace.as_ref()).map_err(|error| bad_input(error, !args.trace.salvage))?;
     let mut out = output::stdout();
     match args.format {
         Form::Text => text(trace.as_ref(), &sum, &mut *out)?,
@@ -47,25 +48,41 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn sum(ranks: Vec<(Rank, Result<Tally, TraceError>)>) -> Result<Sum, TraceError> {
-    let mut sum = Sum::default();
-    for (rank, result) in ranks {
-        let tally = result?;
-        sum.calls.merge(&tally.calls);
-        super::add_unread(&mut sum.unread, &tally.unread);
+impl Sum {
+    fn add(&mut self, rank: Rank, tally: Tally) {
+        self.calls.merge(&tally.calls);
+        super::add_unread(&mut self.unread, &tally.unread);
         let format = match tally.info.version {
             Some([major, minor, patch]) => format!("{} {major}.{minor}.{patch}", tally.info.format),
             None => format!("{} of unknown version", tally.info.format),
         };
-        *sum.formats.entry(format).or_default() += 1;
+        *self.formats.entry(format).or_default() += 1;
         if let Some(footer) = &tally.info.footer {
-            sum.footers += 1;
-            sum.called.merge(&footer.called);
-            sum.ignored.merge(&footer.ignored);
+            self.footers += 1;
+            self.called.merge(&footer.called);
+            self.ignored.merge(&footer.ignored);
         }
-        sum.salvaged
+        self.salvaged
             .extend(tally.salvage.map(|salvage| (rank, salvage.message)));
     }
+}
+
+/// Adds the ranks up as they are read: one rank's counts take 7.5 KB.
+fn sum(trace: &dyn TraceSource) -> Result<Sum, TraceError> {
+    let sum = Mutex::new(Sum::default());
+    let lock = || sum.lock().unwrap_or_else(PoisonError::into_inner);
+    let bar = bar(trace.ranks().len(), "ranks read");
+    let ranks = dpamatch_traces::per_rank(trace, |rank, reader| {
+        let tally = dpamatch_traces::tally(reader)?;
+        lock().add(rank, tally);
+        bar.inc(1);
+        Ok(())
+    });
+    bar.finish_and_clear();
+    // The first error in the order of the ranks.
+    ranks.into_iter().try_for_each(|(_, result)| result)?;
+    let mut sum = std::mem::take(&mut *lock());
+    sum.salvaged.sort_by_key(|&(rank, _)| rank.get());
     Ok(sum)
 }
 

@@ -46,10 +46,7 @@ impl Causal<'_> {
         if op == UNKNOWN {
             return;
         }
-        let Ok(sender) = self
-            .programs
-            .binary_search_by_key(&sender, |program| program.rank)
-        else {
+        let Some(sender) = self.run.program_of(sender) else {
             return;
         };
         if self.programs[sender].transfers[op as usize].synchronous {

@@ -24,7 +24,7 @@ use crate::analyze::inbound::Inbound;
 use crate::analyze::probes::Probes;
 use crate::analyze::program::{Program, UNKNOWN};
 use crate::analyze::run::Run;
-use dpamatch::engine::{BinCount, BinEngine};
+use dpamatch::engine::OptimisticSeqEngine;
 
 mod deliver;
 mod network;
@@ -75,6 +75,7 @@ struct RankState<'a> {
 /// The simulation, whose result is an order for each rank.
 #[derive(Debug)]
 pub struct Causal<'a> {
+    run: &'a Run,
     programs: &'a [Program],
     comms: &'a Communicators,
     inbound: &'a [Vec<Inbound>],
@@ -84,7 +85,7 @@ pub struct Causal<'a> {
     /// Receiver and message number of each program's sends, in the order of its transfers.
     outbound: Vec<Vec<(u32, u32)>>,
     ranks: Vec<RankState<'a>>,
-    engine: BinEngine,
+    engine: OptimisticSeqEngine,
     /// The engine's number of each rank's communicators, by rank and communicator.
     engine_comms: HashMap<(u32, u32), CommId, Fast>,
     /// Due events: time, number, and the rank to step or the (receiver, message) to arrive.
@@ -163,6 +164,7 @@ impl<'a> Causal<'a> {
         });
         let present = present.collect();
         Self {
+            run,
             programs,
             comms,
             inbound,
@@ -171,7 +173,8 @@ impl<'a> Causal<'a> {
             load: Load::default(),
             outbound,
             ranks,
-            engine: BinEngine::new(BinCount::new(16_384).unwrap_or_default()),
+            // One engine for all ranks, whose chains must not grow with their number.
+            engine: OptimisticSeqEngine::new(),
             engine_comms: HashMap::default(),
             due: (0..programs.len())
                 .map(|rank| Reverse((0, rank as u64, rank as u32, STEP)))

@@ -1,0 +1,235 @@
+//! Whether two executions have come to the same state.
+//!
+//! A handler's state follows from what it has read: every shared word is behind
+//! `dpa_model::sync`. It is the values of atomic words, and the last change of cells of plain
+//! memory, which follows from the history of its writer. So the state of an execution is the
+//! history of each worker, the value of each word and the last change of each cell, as hashes of
+//! 128 bits. Executions with the same state have the same futures.
+//!
+//! A poll that failed changes nothing, as under loom (`Wait::pause`). So a worker that polls twice
+//! in vain and reads the same has the history that it had before.
+
+use std::cell::RefCell;
+
+use dpa_model_explore::accesses::{self, Access};
+
+use crate::schedule::worker_of;
+
+/// The flag that ends the workers, which is no word of the NIC.
+const STOP: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Worker {
+    history: u128,
+    /// The history at the last pause.
+    at_pause: u128,
+    /// The reads since then, and between the two pauses before.
+    reads: u128,
+    reads_before: u128,
+    has_written: bool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    workers: Vec<Worker>,
+    /// The content of each word: its value, or its last change.
+    words: Vec<u128>,
+    stop: u128,
+    /// The sum over all words, which changes with each write.
+    memory: u128,
+}
+
+thread_local! {
+    static STATE: RefCell<State> = RefCell::default();
+}
+
+/// A hash of 128 bits: each half is mixed as in SplitMix64, with the other in it.
+pub(crate) fn mix(before: u128, more: u128) -> u128 {
+    let half = |value: u128, factor: u64| {
+        let value = (value as u64) ^ ((value >> 64) as u64).rotate_left(29);
+        let value = (value ^ (value >> 30)).wrapping_mul(factor);
+        let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        value ^ (value >> 31)
+    };
+    let odd = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835_u128;
+    let sum = before.wrapping_mul(odd).wrapping_add(more ^ (odd >> 3));
+    let low = half(sum, 0xBF58_476D_1CE4_E5B9);
+    let high = half(sum.rotate_left(41) ^ more, 0xD6E8_FEB8_6659_FD93);
+    u128::from(high) << 64 | u128::from(low)
+}
+
+impl State {
+    fn content(&mut self, word: u32) -> &mut u128 {
+        if word == STOP {
+            return &mut self.stop;
+        }
+        let word = word as usize;
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        &mut self.words[word]
+    }
+
+    fn writes(&mut self, worker: usize, word: u32, content: u128) {
+        self.workers[worker].has_written = true;
+        let last = std::mem::replace(self.content(word), content);
+        let of = |content: u128| mix(u128::from(word), content);
+        self.memory = self.memory.wrapping_sub(of(last)).wrapping_add(of(content));
+    }
+
+    fn reads(&mut self, worker: usize, word: u32, content: u128) {
+        let worker = &mut self.workers[worker];
+        let seen = mix(u128::from(word), content);
+        worker.history = mix(worker.history, seen);
+        worker.reads = mix(worker.reads, seen);
+    }
+
+    fn note(&mut self, worker: usize, access: Access) {
+        // No content of a word is that of one that nobody has written.
+        let content = |value: u64| 1 << 64 | u128::from(value);
+        match access {
+            Access::Load(word, value) => self.reads(worker, word, content(value)),
+            Access::Store(word, value) => {
+                // The same reads behind it are others.
+                let history = &mut self.workers[worker].history;
+                *history = mix(*history, u128::from(word) << 1 | 1);
+                self.writes(worker, word, content(value));
+            }
+            Access::Update(word, [before, after]) => {
+                self.reads(worker, word, content(before));
+                self.writes(worker, word, content(after));
+            }
+            Access::Look(word) => {
+                let seen = *self.content(word);
+                self.reads(worker, word, seen);
+            }
+            Access::Change(word) => {
+                let seen = *self.content(word);
+                self.reads(worker, word, seen);
+                let history = self.workers[worker].history;
+                self.writes(worker, word, history);
+            }
+            Access::Resume => {
+                // Otherwise a worker that may go on would be one that has.
+                let history = &mut self.workers[worker].history;
+                *history = mix(*history, 2);
+            }
+            Access::Pause => {
+                let worker = &mut self.workers[worker];
+                if !worker.has_written && worker.reads == worker.reads_before {
+                    worker.history = worker.at_pause;
+                }
+                worker.at_pause = worker.history;
+                worker.reads_before = std::mem::take(&mut worker.reads);
+                if std::mem::take(&mut worker.has_written) {
+                    worker.reads_before = 0;
+                }
+            }
+        }
+    }
+
+    fn hash(&self) -> u128 {
+        let histories = self.workers.iter().map(|worker| worker.history);
+        histories.fold(mix(self.memory, self.stop), mix)
+    }
+}
+
+fn note(access: Access) {
+    // A thread that shuttle ends has no part in the execution any more.
+    if std::thread::panicking() {
+        return;
+    }
+    STATE.with_borrow_mut(|state| {
+        let count = state.workers.len();
+        state.note(worker_of(shuttle::current::me(), count), access);
+    });
+}
+
+/// Begins an execution, before its NIC is made.
+pub(crate) fn begin(workers: usize) {
+    STATE.set(State {
+        // Workers differ from the start.
+        workers: (0..workers)
+            .map(|worker| Worker {
+                history: mix(0, worker as u128),
+                ..Worker::default()
+            })
+            .collect(),
+        ..State::default()
+    });
+    accesses::begin();
+    accesses::listen(Some(note));
+}
+
+/// The workers are done.
+pub(crate) fn end() {
+    accesses::listen(None);
+}
+
+pub(crate) fn stop_is_read() {
+    accesses::tell(Access::Load(STOP, 0));
+}
+
+pub(crate) fn stop_is_set() {
+    accesses::tell(Access::Store(STOP, 1));
+}
+
+pub(crate) fn pause() {
+    accesses::tell(Access::Pause);
+}
+
+pub(crate) fn resume() {
+    accesses::tell(Access::Resume);
+}
+
+/// The state of the current execution.
+pub(crate) fn hash() -> u128 {
+    STATE.with_borrow(State::hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(accesses: &[(usize, Access)]) -> u128 {
+        let mut state = State {
+            workers: vec![Worker::default(); 3],
+            ..State::default()
+        };
+        for (at, worker) in state.workers.iter_mut().enumerate() {
+            worker.history = mix(0, at as u128);
+        }
+        for &(worker, access) in accesses {
+            state.note(worker, access);
+        }
+        state.hash()
+    }
+
+    #[test]
+    fn accesses_that_do_not_meet_commute_and_others_do_not() {
+        use Access::{Change, Load, Look, Pause, Store, Update};
+        let pair = |one: [Access; 2], other: [Access; 2]| {
+            after(&[(0, one[0]), (1, other[0])]) == after(&[(1, other[1]), (0, one[1])])
+        };
+        let same = |one, other| pair([one; 2], [other; 2]);
+        assert!(same(Load(1, 5), Load(1, 5)) && same(Store(1, 5), Load(2, 7)));
+        assert!(same(Store(1, 5), Store(1, 5)) && !same(Store(1, 5), Store(1, 6)));
+        // The load sees the store, or what was there before; so does the update.
+        assert!(!pair([Store(1, 5); 2], [Load(1, 5), Load(1, 0)]));
+        assert!(!pair(
+            [Update(1, [0, 1]), Update(1, [2, 3])],
+            [Update(1, [1, 3]), Update(1, [0, 2])]
+        ));
+        assert!(same(Look(1), Look(1)) && same(Change(1), Change(2)));
+        assert!(!same(Change(1), Look(1)) && !same(Change(1), Change(1)));
+        // Polls in vain.
+        let poll = |value| [(0, Load(1, value)), (0, Pause)];
+        let twice = after(&[poll(3), poll(3)].concat());
+        assert_eq!(twice, after(&[poll(3), poll(3), poll(3)].concat()));
+        assert_ne!(twice, after(&[poll(3), poll(4)].concat()));
+        assert_ne!(
+            twice,
+            after(&[&poll(3)[..], &[(0, Store(2, 0))], &poll(3)].concat())
+        );
+    }
+}

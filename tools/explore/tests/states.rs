@@ -1,0 +1,116 @@
+//! States that are explored once: equal counts and verdicts, with fewer runs.
+
+use dpamatch_explore::{
+    Barrier, Domains, Effort, Ending, FastPath, Removal, Report, Setup, Shard, arrive, break_rule,
+    every_with, faults, keep_rules, post,
+};
+use dpamatch_vocabulary::Operation;
+
+fn setup(operations: Vec<Operation>, handlers: usize) -> Setup {
+    Setup {
+        operations,
+        handlers,
+        bins: 1,
+        fast_path: FastPath::Sequence,
+        early_check: false,
+        removal: Removal::Lazy,
+        domains: Domains::Paper,
+        barrier: Barrier::Lanes,
+    }
+}
+
+/// As many equal messages as handlers, and receives of two kinds.
+fn conflict(handlers: usize) -> (Setup, Ending) {
+    let mut operations = vec![post(0, 0, 0, 7), post(1, 0, None, 7), post(2, 0, 0, 7)];
+    operations.extend((0..handlers as u64).map(|message| arrive(message, 0, 0, 7)));
+    let count = handlers.min(3) as u64;
+    let expected = Ending {
+        matches: (0..count).map(|at| (at, at)).collect(),
+        posted: (count..3).collect(),
+        unexpected: (count..handlers as u64).collect(),
+    };
+    (setup(operations, handlers), expected)
+}
+
+fn counts(report: &Report) -> impl PartialEq + std::fmt::Debug + use<> {
+    let one = |report: &Report| {
+        let Report {
+            schedules,
+            violations,
+            stopped,
+            cut_short,
+            ..
+        } = *report;
+        (
+            schedules,
+            violations,
+            stopped,
+            cut_short,
+            report.paths.clone(),
+        )
+    };
+    let all = report.by_bound.iter().map(one).collect::<Vec<_>>();
+    (one(report), all, report.bounds.clone())
+}
+
+fn run(setup: &Setup, expected: &Ending, bound: usize, once_a_state: bool) -> Report {
+    let effort = Effort {
+        once_a_state,
+        ..Effort::default()
+    };
+    every_with(setup, expected, bound, effort)
+}
+
+/// All in one test, since a missing rule is missing for the whole process.
+#[test]
+fn every_fault_has_the_verdict_of_all_schedules() {
+    let mut caught = 0;
+    let mut same = |rule: Option<&str>, (stream, expected): (Setup, Ending), bound: usize| {
+        for domains in [Domains::Paper, Domains::Keyed] {
+            let stream = Setup {
+                domains,
+                ..stream.clone()
+            };
+            let all = run(&stream, &expected, bound, false);
+            let once = run(&stream, &expected, bound, true);
+            assert_eq!(counts(&once), counts(&all), "{rule:?}, {domains:?}");
+            assert_eq!(
+                once.violation.is_some(),
+                all.violation.is_some(),
+                "{rule:?}"
+            );
+            assert!(once.runs <= all.runs && all.runs == all.schedules);
+            caught += u32::from(all.violations > 0);
+        }
+    };
+    for (rule, _) in faults() {
+        assert!(break_rule(&rule));
+        same(Some(&rule), conflict(2), 1);
+        if rule.starts_with("slow-") || rule.starts_with("forcing-") || rule.starts_with("fast-") {
+            same(Some(&rule), conflict(3), 1);
+        }
+        keep_rules();
+    }
+    same(None, conflict(2), 3);
+    same(None, conflict(3), 1);
+    assert!(caught > 8, "{caught} faults were caught");
+    // The parts of the schedules are all schedules.
+    let (stream, expected) = conflict(3);
+    let all = run(&stream, &expected, 1, true);
+    let mut sum = 0;
+    for index in 1..=3 {
+        let effort = Effort {
+            shard: Shard { index, of: 3 },
+            ..Effort::default()
+        };
+        let part = every_with(&stream, &expected, 1, effort);
+        assert!(part.schedules > 0 && part.schedules < all.schedules);
+        sum += part.schedules;
+    }
+    assert_eq!(sum, all.schedules);
+    let deep = run(&stream, &expected, 2, true);
+    assert_eq!((deep.violations, deep.cut_short), (0, false));
+    // A worker that pauses once more or less is noticed only here.
+    assert_eq!(counts(&deep), counts(&run(&stream, &expected, 2, false)));
+    assert!(2 * deep.runs < deep.schedules, "{}", deep.runs);
+}
