@@ -134,15 +134,6 @@ fn fallback_keeps_the_order() {
 fn a_full_store_pushes_back() {
     // Room for one unexpected message and a queue of two, for three messages: senders wait, and no
     // message is lost (S21).
-    let paths: (&[_], &[_]) = (
-        &[
-            "unexpected_full",
-            "send_queue_full",
-            "posts_late",
-            "in_order",
-        ],
-        &["fallback_unexpected", "arrivals_forwarded"],
-    );
     let options = Options {
         unexpected_full: UnexpectedFull::BackPressure,
         ..Options::default()
@@ -156,7 +147,13 @@ fn a_full_store_pushes_back() {
     meet(
         "boundary/back-pressure",
         2,
-        paths,
+        &[
+            "unexpected_full",
+            "send_queue_full",
+            "posts_late",
+            "in_order",
+        ],
+        &["fallback_unexpected", "arrivals_forwarded"],
         config,
         &[Some(0); 3],
         &[0; 3],

@@ -25,8 +25,10 @@ const PACKAGES: &[&str] = &[
     "dpamatch_capi",
 ];
 const COMMANDS: &[&str] = &["dpamatch", "dpamatch-papers"];
-/// Shells, and where each looks for a command's completions.
-const SHELLS: &[(&str, fn(&str) -> String)] = &[
+/// Where a shell looks for the completions of a command.
+type Place = fn(&str) -> String;
+/// Shells by name.
+const SHELLS: &[(&str, Place)] = &[
     ("bash", |command| {
         format!("share/bash-completion/completions/{command}")
     }),

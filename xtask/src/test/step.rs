@@ -112,6 +112,13 @@ pub(crate) const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "python",
+        extents: &[Extent::Full],
+        args: "test -p dpamatch_tools --features pandas --test cli python::",
+        judge: |finished| counts::tests(&finished.stdout),
+        ..PLAIN
+    },
+    Step {
         name: "tests",
         extents: &[Extent::Fast],
         // The first few hundred random streams find nearly everything.
@@ -199,13 +206,6 @@ pub(crate) const STEPS: &[Step] = &[
         extents: &[Extent::Full],
         target: Some("emulator"),
         args: "test --manifest-path port/emulator/Cargo.toml --features more-tools --test ci",
-        judge: |finished| counts::tests(&finished.stdout),
-        ..PLAIN
-    },
-    Step {
-        name: "python",
-        extents: &[Extent::Full],
-        args: "test -p dpamatch_tools --features pandas --test cli python::",
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
     },
