@@ -48,8 +48,8 @@ fn payload(sender: u32, i: u32) -> Vec<u8> {
 }
 
 /// Two processes of the node and two of other nodes send by three channels. Each message arrives
-/// once, whole or cut to its receive, in the order of its sender; the oracle, fed the order in which
-/// the messages came to the matcher, gives the same pairs.
+/// once, whole or cut to its receive, in the order of its sender; the oracle, fed the order in
+/// which the messages came to the matcher, gives the same pairs.
 #[test]
 fn one_matcher_gets_all_channels_in_the_order_of_each_sender() {
     const MESSAGES: u32 = 300;

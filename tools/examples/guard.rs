@@ -1,4 +1,5 @@
-//! Runs a command, and ends its processes if it fails, exceeds its time or is interrupted. It is for
+//! Runs a command, and ends its processes if it fails, exceeds its time or is interrupted. It is
+//! for
 //! `cargo xtask mpi`, and no part of `dpamatch`.
 #![forbid(unsafe_code)]
 

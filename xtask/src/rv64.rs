@@ -18,7 +18,8 @@ pub(crate) fn has_target() -> bool {
 /// Runs the task: builds `dpamatch_port` and passes the arguments on.
 ///
 /// # Errors
-/// [`Failure::Reported`] for invalid arguments, [`Failure::Task`] when it found a fault or cannot run.
+/// [`Failure::Reported`] for invalid arguments, [`Failure::Task`] when it found a fault or cannot
+/// run.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let status = command()
         .args(args)

@@ -25,8 +25,8 @@ const PRINTED: [(u32, u32, u64); 6] = [
 const PRINTED_GATHER: [(u32, f64); 3] = [(1024, 1.5), (2048, 2.4), (4096, 5.4)];
 const PRINTED_MOST: [(&str, f64); 2] = [("allreduce", 1.16), ("iallgather", 1.26)];
 /// An operation's name, its pattern, and how many calls are under way. MPICH's algorithm of an
-/// iallgather of short messages is recursive doubling, as that of an allreduce. Ten calls are chosen
-/// in view of the published 10 to 20 queues.
+/// iallgather of short messages is recursive doubling, as that of an allreduce. Ten calls are
+/// chosen in view of the published 10 to 20 queues.
 const OPERATIONS: [(&str, Pattern, u32); 3] = [
     ("coll-gather", Pattern::CollGather, 1),
     ("allreduce", Pattern::Allreduce, 1),

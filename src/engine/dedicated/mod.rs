@@ -2,11 +2,11 @@
 //! runs (Ghazimirsaeed, Grant, Afsahi).
 //!
 //! PRQ and UMQ are two [`Side`](side::Side)s of the same make, each with its own profiles, partners
-//! and caps. On a side, collective elements go to COL: the first call of a parameter set runs on one
-//! profiling queue and its average search length says how many queues the set gets, chosen by rank;
-//! a set that needs more than its operation has adds a level. Point-to-point elements go to PNP:
-//! one queue until it is theta long, then queues for the ranks that use it most. Either half can be
-//! a plain list instead:
+//! and caps. On a side, collective elements go to COL: the first call of a parameter set runs on
+//! one profiling queue and its average search length says how many queues the set gets, chosen by
+//! rank; a set that needs more than its operation has adds a level. Point-to-point elements go to
+//! PNP: one queue until it is theta long, then queues for the ranks that use it most. Either half
+//! can be a plain list instead:
 //!
 //! | form | collective | point-to-point |
 //! |---|---|---|

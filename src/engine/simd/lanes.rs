@@ -96,8 +96,8 @@ impl Comparer {
             Instructions::Baseline => at_once(keys, masks, key),
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => {
-                // SAFETY: `Instructions::Avx2` is private and only made by `detect` after the processor was
-                // asked.
+                // SAFETY: `Instructions::Avx2` is private and only made by `detect` after the
+                // processor was asked.
                 unsafe { at_once_avx2(keys, masks, key) }
             }
         };

@@ -11,14 +11,16 @@ use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The example `guard`, which cargo builds with the tests of the whole package.
+/// The example `guard`. Cargo builds no example as a program beside the tests of all examples.
 fn guard() -> &'static Path {
     static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
         let path = Path::new(DPAMATCH).with_file_name("examples").join("guard");
-        assert!(
-            path.exists(),
-            "first run cargo build -p dpamatch_tools --example guard"
-        );
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "dpamatch_tools"])
+            .args(["--example", "guard"])
+            .status()
+            .expect("cargo runs");
+        assert!(built.success() && path.exists(), "no {}", path.display());
         path
     });
     &PATH

@@ -43,11 +43,11 @@ fn essence(mut document: Value) -> Value {
 fn shards_in_any_order_are_the_whole() {
     for (line, of, code) in [
         (
-            "predict --scenario nc,wc-sp --handlers 1,2,4 --window 64",
+            "predict --scenario nc,wc-sp --handlers 1,2,4 --windows 64",
             4,
             0,
         ),
-        ("predict --scenario nc --handlers 2 --window 64", 2, 0),
+        ("predict --scenario nc --handlers 2 --windows 64", 2, 0),
         ("explore --example x5 --schedules 100", 3, 0),
         ("explore --example x5 --handlers 3 --bound 1", 3, 0),
         (
@@ -90,7 +90,7 @@ fn shards_in_any_order_are_the_whole() {
 #[test]
 fn what_is_no_whole_is_refused_in_a_line() {
     let folder = folder("shards-refused");
-    let line = "predict --scenario nc --handlers 1,2,4 --window 64";
+    let line = "predict --scenario nc --handlers 1,2,4 --windows 64";
     let files = shards(folder.path(), line, 3);
     let others = shards(folder.path(), &format!("{line} --bins 64"), 4);
     let whole = folder.path().join("whole.json");

@@ -1,9 +1,9 @@
 //! The progress engine: it polls the channel that its policy chooses, and one endpoint matches.
 //!
-//! The kernel copy stays outside the main loop. Its channel is polled after a poll in vain, and only
-//! while a message may come by it: while a receive is posted that accepts a process of the node, or
-//! while a message in shared memory waits for an earlier one. Until then announcements stay in the
-//! kernel.
+//! The kernel copy stays outside the main loop. Its channel is polled after a poll in vain, and
+//! only while a message may come by it: while a receive is posted that accepts a process of the
+//! node, or while a message in shared memory waits for an earlier one. Until then announcements
+//! stay in the kernel.
 
 use std::io::{self, IoSliceMut, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -325,8 +325,8 @@ impl ProgressEngine {
         Some(self.finish(request.length, received, body))
     }
 
-    /// One turn of the main loop, and, if that was in vain and a message may come from there, a poll
-    /// of the kernel. Returns whether a message has come.
+    /// One turn of the main loop, and, if that was in vain and a message may come from there, a
+    /// poll of the kernel. Returns whether a message has come.
     ///
     /// # Errors
     /// [`ChannelError`]; the engine is of no more use then.

@@ -161,7 +161,8 @@ struct Peers<'scope> {
 }
 
 impl Peers<'_> {
-    /// Polls once. Fails if the sender has ended, since it waits for the answer to its last message.
+    /// Polls once. Fails if the sender has ended, since it waits for the answer to its last
+    /// message.
     fn poll(&mut self, engine: &mut ProgressEngine) -> Result<(), ChannelError> {
         if engine.progress()? {
             self.in_vain = 0;

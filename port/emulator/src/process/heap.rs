@@ -209,7 +209,8 @@ impl Heap {
         Ok(made)
     }
 
-    /// Allocates a block. Complexity: logarithmic while nothing is freed, else linear in the blocks.
+    /// Allocates a block. Complexity: logarithmic while nothing is freed, else linear in the
+    /// blocks.
     pub(crate) fn allocate(&self, bytes: u64) -> Result<u64, Refusal> {
         let mut blocks = lock(&self.blocks);
         // A page for large blocks, since drivers demand it of rings.

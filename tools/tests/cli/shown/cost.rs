@@ -84,7 +84,8 @@ fn the_middle_of_a_line_carries_everything() {
 fn a_small_matrix_is_spread_and_its_messages_cost() {
     shown("cost spmv @symmetric --ranks 2 --product vector --format csv")
         .is(&["label,rows,entries_per_row,messages,n_max,moving_us,contention_us,bound_us,third_us,list_us,bins_us,list_steps_n2,bins_steps_n2,total_bound_us,queue_share", "vector,4,2,2,1,0.4436363636363636,0,0.008400000000000001,0.0028000000000000004,0.016800000000000002,0.016800000000000002,1,1,0.4520363636363636,0.018582575818518222"]);
-    // Process 1 needs both elements of process 0: one message for the pair, with 16 bytes, or rows of 8.
+    // Process 1 needs both elements of process 0: one message for the pair, with 16 bytes, or rows
+    // of 8.
     shown("cost spmv @one-column --ranks 2 --product vector,matrix --format csv")
         .is(&["label,rows,entries_per_row,messages,n_max,moving_us,contention_us,bound_us,third_us,list_us,bins_us,list_steps_n2,bins_steps_n2,total_bound_us,queue_share", "vector,4,0.5,1,1,0.4472727272727273,0,0,0,0,0,1,1,0.4472727272727273,0", "matrix,4,0.5,1,1,0.4436363636363636,0,0,0,0,0,1,1,0.4436363636363636,0"]);
 }

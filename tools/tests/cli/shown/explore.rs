@@ -51,7 +51,8 @@ fn the_figures_of_the_paper_are_examples() {
 fn only_messages_that_can_meet_wait() {
     shown("explore --example x6 --schedules 1000 --domains paper")
         .has("% clean slow forced forced");
-    // With domains the second message takes the next receive of its run without waiting for the first.
+    // With domains the second message takes the next receive of its run without waiting for the
+    // first.
     shown("explore --example x6 --schedules 1000 --domains keyed")
         .has("1000 100.0 % clean fast clean clean");
 }

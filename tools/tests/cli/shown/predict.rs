@@ -93,8 +93,8 @@ fn a_rank_of_a_trace_goes_the_way_of_the_workloads() {
     .json("/rates/3/handlers", "32")
     .json("/rates/3/workload", r#""rank 5 of minife-16""#)
     .json("/rates/3/rate_msgs_per_us", "1.8470788986947988");
-    // The program computes between its messages, and the card keeps up; then all receives are posted first,
-    // and then there are few.
+    // The program computes between its messages, and the card keeps up; then all receives are
+    // posted first, and then there are few.
     shown("predict handlers --trace $minife-16/minife-16.dumpi.tar.xz --rank 5 --format json")
         .json("/stream/0/messages", "462")
         .json("/stream/0/matched", "462")
