@@ -332,7 +332,7 @@ fn explored(
         let last = Value::Object((*part).clone());
         by_bound.push(before.iter().cloned().chain([last]).collect::<Vec<_>>());
     }
-    let is_exhaustive = whole["options"]["exhaustive"] == json!(true);
+    let is_exhaustive = !whole["options"]["bound"].is_null();
     // All schedules of a bound are known up to the first bound that ended a part.
     let common = by_bound.iter().map(Vec::len).min().unwrap_or(0);
     let mut sums: Vec<Counts> = (0..common).map(|_| Counts::default()).collect();

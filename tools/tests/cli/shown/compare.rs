@@ -25,12 +25,12 @@ fn every_form_without_times() {
         "compare depth patterns overhead --ranks 64 --engine list,4d,col-pnp,simd --depths 1,100 \
         --rounds 0 --format table",
     )
-    .whole(44, "62d5ee06362d6d60");
+    .whole(44, "8111ded2bfd702f9");
     shown(
         "compare depth patterns overhead --ranks 64 --engine list,4d,col-pnp,simd --depths 1,100 \
         --rounds 0 --format markdown",
     )
-    .whole(55, "053cd30f9b0881c3");
+    .whole(55, "b6f1f8be4c5fafda");
 }
 
 /// The parameters k, theta and the threshold of 4D's list are those asked for.
@@ -109,7 +109,7 @@ fn what_is_compared_as_people_read() {
     )
     .whole(0, "cbf29ce484222325");
     shown("compare applications --ranks 27 --rounds 0 --engine list,rank-array,4d,alpu --room 6")
-        .whole(72, "e0deab622f262f3f");
+        .whole(73, "a49e28f1e7562585");
     shown("compare complexity --engine list,4d,simd,ll-pnp --rounds 0")
         .whole(26, "c479a007a03f3656");
     shown(
