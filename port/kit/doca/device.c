@@ -112,7 +112,6 @@ static int take_messages(struct card *card, uint64_t window)
 	return worked | tell_released(card, window, free - depth);
 }
 
-/* ordering: as in `wake_workers`. */
 __dpa_global__ void leader(uint64_t argument)
 {
 	struct card *card = (struct card *)argument;

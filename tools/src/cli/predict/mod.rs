@@ -135,7 +135,7 @@ const EAGER_MAX: usize = 4096;
 
 impl Workload {
     /// Parses `nc`, `wc-fp`, `wc-sp`, `mixed:<percent>`, or `senders:<percent>` with what
-    /// [`senders`] knows.
+    /// `senders` knows.
     pub fn parse(name: &str, seed: u64, bytes: u32) -> Result<Self, BadInput> {
         let name = name.to_ascii_lowercase();
         let paper = PaperWorkload::named(&name.to_ascii_uppercase());
