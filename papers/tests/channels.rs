@@ -233,6 +233,33 @@ fn a_message_that_came_sooner_waits_for_the_one_in_the_kernel() {
     }
 }
 
+/// A message that is too long for its channel is refused, and the next one arrives.
+#[test]
+fn a_message_has_at_most_16_mib() {
+    let mut engine = engine(PolicySpec::RoundRobin);
+    let mut near = engine.add_local(rank(1), None).expect("one");
+    let mut far = engine.add_remote(rank(3)).expect("one");
+    let long = vec![0; (1 << 24) + 1];
+    let refused = near.send(tag(0), long.clone()).expect_err("too long");
+    assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput);
+    let refused = far.send(tag(0), &long).expect_err("too long");
+    assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput);
+    near.send(tag(1), vec![7; 3]).expect("sent");
+    far.send(tag(1), &[9; 4]).expect("sent");
+    for (source, bytes) in [(1, vec![7; 3]), (3, vec![9; 4])] {
+        let mut request = engine
+            .post(rank(source), tag(1), 8, Vec::new())
+            .expect("posted");
+        let message = loop {
+            engine.progress().expect("progress");
+            if let Some(message) = engine.test(&mut request) {
+                break message.expect("one");
+            }
+        };
+        assert_eq!(message.bytes(), bytes);
+    }
+}
+
 #[test]
 fn a_sender_may_end_without_reading_the_answers() {
     let mut engine = engine(PolicySpec::RoundRobin);

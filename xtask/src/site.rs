@@ -43,7 +43,7 @@ fn build() -> Result<(), String> {
     let _ = fs::remove_dir_all(&site);
     stage(&root, &site)?;
     let mut book = Command::new("mdbook");
-    if let Some(address) = repository() {
+    if let Some(address) = repository()? {
         book.env("MDBOOK_OUTPUT__HTML__GIT_REPOSITORY_URL", &address);
     }
     match book.arg("build").arg(&site).status() {
@@ -59,11 +59,20 @@ fn build() -> Result<(), String> {
     }
 }
 
-/// The address of the repository, for links to sources.
-fn repository() -> Option<String> {
-    let address = env::var("REPOSITORY").ok()?;
+/// The address of the repository, for links to sources; without it pages have none.
+fn repository() -> Result<Option<String>, String> {
+    let Some(address) = env::var_os("REPOSITORY") else {
+        return Ok(None);
+    };
+    let address = address.to_string_lossy();
     let address = address.trim_end_matches('/');
-    address.contains("://").then(|| address.to_owned())
+    if address.contains("://") {
+        Ok(Some(address.to_owned()))
+    } else {
+        Err(format!(
+            "REPOSITORY: {address}: an address with :// is needed"
+        ))
+    }
 }
 
 /// Runs a command; returns what it printed. `fine` are the exit codes of success.
@@ -98,7 +107,7 @@ fn stage(root: &Path, site: &Path) -> Result<(), String> {
     let book = Book {
         pages,
         summary,
-        repository: repository(),
+        repository: repository()?,
     };
     let own = target().join("debug/dpamatch");
     let dpamatch = |words: &[&str]| {

@@ -98,7 +98,9 @@ impl Plan {
         }
         let bins = match (cards.contains(&"optimistic"), self.options.grow_bins) {
             (false, _) => String::new(),
-            (true, true) => "; optimistic has twice as many bins as receives".to_owned(),
+            (true, true) => {
+                "; optimistic has twice as many bins as receives, at most 65536".to_owned()
+            }
             (true, false) => format!(
                 "; optimistic has {} in every case",
                 counted(self.options.bins.get(), "bin")

@@ -70,7 +70,8 @@ impl Senders {
             let with = if any[1] { TagSel::Any } else { tag.into() };
             (source, tag, Selector::new(from, with))
         };
-        (0..count as u32).map(&mut one).collect()
+        let count = u32::try_from(count).expect("fewer messages than memory has words");
+        (0..count).map(&mut one).collect()
     }
 
     /// A source and a tag that no message has, each beside a wildcard.

@@ -223,7 +223,8 @@ fn a_listener_of_another_user_gets_nothing() {
 }
 
 /// A port that a stranger has taken over. It learns neither a key nor a byte of a message, whatever
-/// it answers, and the sends that wait for the peer fail. Whoever knows the key gets the message.
+/// it answers, and the sends that wait for the peer fail. A listener that knows the key gets the
+/// message.
 #[test]
 fn a_stranger_at_a_port_gets_neither_key_nor_message() {
     #[derive(Clone, Copy, PartialEq, Debug)]

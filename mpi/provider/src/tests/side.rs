@@ -34,7 +34,7 @@ impl Done {
     }
 }
 
-/// How long a test waits: a minute, and many polls, since somebody may stop the whole process.
+/// The time that a test waits: a minute, and many polls, since the system may stop the process.
 pub(super) struct Patience {
     end: Instant,
     polls: u32,

@@ -22,7 +22,7 @@ pub(crate) enum LinkError {
     Closed,
     /// The peer broke the rules of the wire.
     Broken,
-    /// Whoever listens at the peer's port does not know its key.
+    /// The process that listens at the peer's port does not know the peer's key.
     Stranger,
 }
 

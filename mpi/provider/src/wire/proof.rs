@@ -3,7 +3,7 @@
 //! The kernel does not tell who listens at a port. The caller sends a random number, with a proof
 //! that it knows the key of the endpoint that it calls. The endpoint answers with a proof of its
 //! own for that number. Only then does the caller send its hello, which holds keys, and its
-//! messages. So whoever has taken over the port of an endpoint that is gone gets neither.
+//! messages. So a process that has taken over the port of an ended endpoint gets neither.
 //!
 //! A proof is a SipHash-2-4 of 128 bits under the key and the endpoint's identity.
 

@@ -1,8 +1,8 @@
 //! The progress engine: it polls the channel that its policy chooses, and one endpoint matches.
 //!
-//! The kernel copy stays outside the main loop. Its channel is polled after a poll in vain, and
-//! only while a message may come by it: while a receive is posted that accepts a process of the
-//! node, or while a message in shared memory waits for an earlier one. Until then announcements
+//! The kernel copy stays outside the main loop. The engine polls its channel after an empty
+//! poll, and only while a message may come by it. That is so while a posted receive accepts a
+//! process of the node, and while a message in shared memory waits for an earlier one. Until then announcements
 //! stay in the kernel.
 
 use std::io::{self, IoSliceMut, Write};

@@ -1,5 +1,7 @@
 //! A message as it stands in a channel: a header, a mark and the payload.
 
+use std::io;
+
 use dpamatch::Tag;
 
 /// Bytes of the header.
@@ -48,10 +50,21 @@ impl Header {
     }
 }
 
-/// Replaces the content of `frame` by a message. Lengths above [`BODY_MAX`] are the receiver's to
-/// refuse.
+/// Refuses a payload that no header can announce.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`].
+pub(super) fn check_length(bytes: usize) -> io::Result<()> {
+    if bytes < BODY_MAX {
+        return Ok(());
+    }
+    let what = format!("a message has at most {} bytes, not {bytes}", BODY_MAX - 1);
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
+/// Replaces the content of `frame` by a message, whose payload passes [`check_length`].
 pub(super) fn fill(frame: &mut Vec<u8>, sequence: u64, tag: Tag, mark: Mark, payload: &[u8]) {
-    let body = u32::try_from(payload.len() + 1).unwrap_or(u32::MAX);
+    let body = u32::try_from(payload.len() + 1).expect("its length was checked");
     frame.clear();
     frame.extend_from_slice(&sequence.to_le_bytes());
     frame.extend_from_slice(&tag.get().to_le_bytes());
@@ -123,6 +136,21 @@ mod tests {
         let bytes = exposed.to_bytes();
         assert_eq!(Exposed::read(&bytes), Some(exposed));
         assert_eq!(Exposed::read(&bytes[..27]), None);
+    }
+
+    #[test]
+    fn a_payload_has_a_bound() {
+        let bound = 1 << 24;
+        assert!(
+            [0, bound - 1, bound]
+                .map(check_length)
+                .iter()
+                .all(Result::is_ok)
+        );
+        assert_eq!(
+            check_length(bound + 1).expect_err("too long").to_string(),
+            "a message has at most 16777216 bytes, not 16777217"
+        );
     }
 
     /// Lengths of nothing and beyond the bound, and a tag that is none.

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender};
 
 use dpamatch::Tag;
 
-use super::message::{Exposed, Mark, fill};
+use super::message::{Exposed, Mark, check_length, fill};
 
 /// Buffers of a process in shared memory.
 pub(super) const SHARED_BUFFERS: usize = 256;
@@ -43,16 +43,19 @@ impl LocalPeer {
     /// full.
     ///
     /// # Errors
-    /// The channel's; [`io::ErrorKind::BrokenPipe`] if the receiver is gone.
+    /// The channel's; [`io::ErrorKind::BrokenPipe`] if the receiver is gone;
+    /// [`io::ErrorKind::InvalidInput`] for more than 16 MiB through shared memory, after
+    /// which the peer works on.
     pub fn send(&mut self, tag: Tag, payload: Vec<u8>) -> io::Result<Vec<u8>> {
         let sequence = self.sequence;
-        self.sequence += 1;
         match &mut self.kernel {
             Some(kernel) if payload.len() >= kernel.threshold => {
+                self.sequence += 1;
                 return kernel.expose(sequence, tag, payload);
             }
-            _ => {}
+            _ => check_length(payload.len())?,
         }
+        self.sequence += 1;
         let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
         let mut frame = loop {
             match self.empty.try_recv() {
@@ -140,8 +143,10 @@ impl RemotePeer {
     /// Sends; waits while the connection is full.
     ///
     /// # Errors
-    /// The connection's.
+    /// The connection's; [`io::ErrorKind::InvalidInput`] for more than 16 MiB, after which the peer
+    /// works on.
     pub fn send(&mut self, tag: Tag, payload: &[u8]) -> io::Result<()> {
+        check_length(payload.len())?;
         fill(&mut self.frame, self.sequence, tag, Mark::Data, payload);
         self.sequence += 1;
         self.stream.write_all(&self.frame)

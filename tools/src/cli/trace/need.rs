@@ -21,6 +21,7 @@ const GROWTH: u64 = 100;
 /// It needs more, or a rank cannot be read.
 pub(super) fn check(path: &Path, source: &dyn TraceSource) -> anyhow::Result<()> {
     let Some(free) = free_bytes() else {
+        eprintln!("note: the system does not say how much memory is free; the trace may need more");
         return Ok(());
     };
     if bytes_on_disk(path).saturating_mul(GROWTH) < free {
@@ -101,25 +102,24 @@ fn bytes_on_disk(path: &Path) -> u64 {
 /// if the system does not say.
 fn free_bytes() -> Option<u64> {
     let number = |path: &str| -> Option<u64> { fs::read_to_string(path).ok()?.trim().parse().ok() };
-    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix("MemAvailable:"));
-        let kib: u64 = line?.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        Some(kib << 10)
-    });
+    let machine = bytes_in("/proc/meminfo", "MemAvailable:");
     let group = number("/sys/fs/cgroup/memory.max")
         .and_then(|most| Some(most.saturating_sub(number("/sys/fs/cgroup/memory.current")?)));
     [machine, group, limit_bytes()].into_iter().flatten().min()
 }
 
+/// The size in the line of a file that begins with `name`. `None`: the system has no such line.
+fn bytes_in(file: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let size = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let kib: u64 = size.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
+}
+
 #[cfg(target_os = "linux")]
 fn limit_bytes() -> Option<u64> {
     let most = rustix::process::getrlimit(rustix::process::Resource::As).current?;
-    let text = fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmSize:"));
-    let kib: u64 = line?.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(most.saturating_sub(kib << 10))
+    Some(most.saturating_sub(bytes_in("/proc/self/status", "VmSize:")?))
 }
 
 #[cfg(not(target_os = "linux"))]
