@@ -1,9 +1,9 @@
 //! The progress engine: it polls the channel that its policy chooses, and one endpoint matches.
 //!
-//! The kernel copy stays outside the main loop. The engine polls its channel after an empty
-//! poll, and only while a message may come by it. That is so while a posted receive accepts a
-//! process of the node, and while a message in shared memory waits for an earlier one. Until then announcements
-//! stay in the kernel.
+//! The kernel copy stays outside the main loop. The engine polls its channel after an empty poll,
+//! and only while a message may come by it. That is so while a posted receive accepts a process of
+//! the node, and while a message in shared memory waits for an earlier one. Until then
+//! announcements stay in the kernel.
 
 use std::io::{self, IoSliceMut, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
