@@ -100,7 +100,7 @@ fn what_is_compared_as_people_read() {
     )
     .whole(7, "436c400e7e6766e9");
     shown("compare any --ranks 36 --pending 3 --k 3 --theta 4 --rounds 0")
-        .whole(20, "e512f2611a3de6e6");
+        .whole(20, "d772d4c2585b7a1d");
     shown("compare queues --ranks 64 --k 2,6 --rounds 0").whole(14, "f37850043fb20a29");
     shown_with(
         "compare rate --engine nothing",
