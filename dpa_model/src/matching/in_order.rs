@@ -127,7 +127,7 @@ impl<'a> InOrder<'a> {
         scratch: &mut Scratch,
         search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate> + Copy,
     ) -> Batch {
-        let end = self.search_all(comm, first, scratch, search);
+        let end = self.search_all(comm, first, scratch, &search);
         let handlers = first..end;
         let matched = self.take_all(handlers.clone(), scratch, search);
         Batch { handlers, matched }
@@ -138,11 +138,11 @@ impl<'a> InOrder<'a> {
     /// registers.
     #[inline(never)]
     fn search_all(
-        self,
+        &self,
         comm: CommId,
         first: usize,
         scratch: &mut Scratch,
-        search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
+        search: &impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
     ) -> usize {
         // The first handler counts for all of its batch.
         let counters = &self.nic.handler_counters[first];
@@ -194,7 +194,7 @@ impl<'a> InOrder<'a> {
             if next == handlers.end {
                 break;
             }
-            next = self.take_others(next..handlers.end, scratch, search, &mut others);
+            next = self.take_others(next..handlers.end, scratch, &search, &mut others);
         }
         let with_candidate = handlers.len() - others.without_candidate;
         add(&counters.no_candidate, others.without_candidate);
@@ -208,7 +208,7 @@ impl<'a> InOrder<'a> {
     /// them. Returns the next handler. A separate loop without calls, so that its values stay in
     /// registers.
     #[inline(never)]
-    fn take_candidates(self, handlers: Range<usize>, scratch: &Scratch) -> usize {
+    fn take_candidates(&self, handlers: Range<usize>, scratch: &Scratch) -> usize {
         // A compiler reads fields again after each store: copy what the loop needs.
         let receives = &self.nic.receives[..];
         let bins = &self.nic.bins[..];
@@ -248,10 +248,10 @@ impl<'a> InOrder<'a> {
     /// follow it without a posted candidate. Returns the next handler.
     #[inline(never)]
     fn take_others(
-        self,
+        &self,
         handlers: Range<usize>,
         scratch: &mut Scratch,
-        search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
+        search: &impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
         others: &mut Others,
     ) -> usize {
         let receives = &self.nic.receives[..];
