@@ -68,7 +68,7 @@ fn lengths_and_times_have_64_bits() {
 }
 
 /// Folders with lengths, times and counts of traces.
-const ROOMS: [&str; 4] = ["../traces/src", "src/analyze", "src/offload", "predict/src"];
+const ROOMS: [&str; 4] = ["traces/src", "src/analyze", "src/offload", "predict/src"];
 /// What cuts a number without a word.
 const NARROWING: [&str; 9] = [
     "unwrap_or(u32::MAX)",

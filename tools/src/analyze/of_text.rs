@@ -7,8 +7,8 @@ use dpamatch_traces::{Call, DatatypeSizes, with_op};
 use super::collect::Collector;
 use super::program::Program;
 
-/// The program of a rank with these calls, one a line; `traces/src/interpret/tests.txt` says how
-/// they are written.
+/// The program of a rank with these calls, one a line, in the form of
+/// `tools/traces/src/interpret/tests.txt`.
 pub(super) fn collected(rank: u32, calls: &str) -> Program {
     let sizes = DatatypeSizes::default();
     let mut collector = Collector::new(rank, &sizes);

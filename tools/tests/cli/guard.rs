@@ -11,17 +11,10 @@ use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The example `guard`. Cargo builds no example as a program beside the tests of all examples.
+/// The example `guard`.
 fn guard() -> &'static Path {
     static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
-        let path = Path::new(DPAMATCH).with_file_name("examples").join("guard");
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "dpamatch_tools"])
-            .args(["--example", "guard"])
-            .status()
-            .expect("cargo runs");
-        assert!(built.success() && path.exists(), "no {}", path.display());
-        path
+        programs::built("examples/guard", "cargo build -p dpamatch_tools --examples")
     });
     &PATH
 }

@@ -16,28 +16,36 @@ pub(crate) const PAPERS: [&str; 8] = [
     "what-if",
 ];
 
-/// The path of `dpamatch-papers`.
+/// A program of the folder of `dpamatch`.
 ///
 /// # Panics
-/// It is not there, or a source that its compiler read is younger: cargo builds it only with the
-/// tests of its own package.
-pub(crate) fn papers() -> &'static Path {
-    static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
-        let path = Path::new(env!("CARGO_BIN_EXE_dpamatch")).with_file_name("dpamatch-papers");
-        let built = |path: &Path| fs::metadata(path).and_then(|it| it.modified());
-        let sources = fs::read_to_string(path.with_extension("d")).unwrap_or_default();
-        let (_, sources) = sources.split_once(": ").unwrap_or_default();
-        // The build script looks at git's files and at folders, which change by themselves.
-        let mut own = sources
-            .split_whitespace()
-            .filter(|source| !source.contains("/.git/") && !Path::new(source).is_dir());
-        let is_fresh = built(&path).is_ok_and(|at| {
-            let older = |source: &str| built(source.as_ref()).is_ok_and(|source| source <= at);
-            !sources.is_empty() && own.all(older)
-        });
-        assert!(is_fresh, "first run cargo build -p dpamatch_papers");
-        path
+/// It is not there, or a source that its compiler read is younger: cargo builds programs only with
+/// the tests of their own package. `build` is the command that builds it.
+pub(crate) fn built(name: &str, build: &str) -> PathBuf {
+    let dpamatch = Path::new(env!("CARGO_BIN_EXE_dpamatch"));
+    let (path, target) = (dpamatch.with_file_name(name), dpamatch.parent());
+    let modified = |path: &Path| fs::metadata(path).and_then(|it| it.modified());
+    let at = modified(&path).unwrap_or_else(|error| panic!("first run {build}: {name}: {error}"));
+    let sources = fs::read_to_string(path.with_extension("d")).unwrap_or_default();
+    let (_, sources) = sources.split_once(": ").unwrap_or_default();
+    assert!(!sources.is_empty(), "first run {build}: {name}: no sources");
+    // Build scripts look at git's files and at folders, which change by themselves, and write
+    // sources into the target folder.
+    let target = target.expect("a program is in a folder");
+    let own = sources.split_whitespace().map(Path::new).filter(|source| {
+        !source.iter().any(|part| part == ".git") && !source.is_dir() && !source.starts_with(target)
     });
+    for source in own {
+        let is_older = modified(source).is_ok_and(|source| source <= at);
+        assert!(is_older, "first run {build}: {name}: {source:?} is younger");
+    }
+    path
+}
+
+/// The path of `dpamatch-papers`.
+pub(crate) fn papers() -> &'static Path {
+    static PATH: LazyLock<PathBuf> =
+        LazyLock::new(|| built("dpamatch-papers", "cargo build -p dpamatch_papers"));
     &PATH
 }
 

@@ -119,6 +119,13 @@ pub(crate) const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "programs",
+        extents: ALWAYS,
+        // Tests run programs of other packages and examples, which the step below builds as tests.
+        args: "build --workspace --exclude dpa_model_explore --exclude dpa_model_predict --bins --examples",
+        ..PLAIN
+    },
+    Step {
         name: "tests",
         extents: &[Extent::Fast],
         // The first few hundred random streams find nearly everything.

@@ -14,7 +14,7 @@
 //! ```
 //! use dpamatch_traces::{OpenOptions, open, per_rank, tally};
 //!
-//! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/traces/edge-4-mpich");
+//! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/traces/edge-4-mpich");
 //! let trace = open(folder.as_ref(), &OpenOptions::default())?;
 //! let mut calls = 0;
 //! for (_, rank) in per_rank(&*trace, |_, reader| tally(reader)) {

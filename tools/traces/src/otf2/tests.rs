@@ -9,7 +9,7 @@ use expect_test::expect_file;
 use crate::{OpenOptions, Rank, TraceSource, open};
 
 fn archive() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/traces/otf2")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/traces/otf2")
 }
 
 /// A copy to break.

@@ -19,7 +19,7 @@ type RecordedCall = (String, Vec<(String, String)>);
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../tests/data/traces")
+        .join("../../tests/data/traces")
         .join(name)
 }
 
