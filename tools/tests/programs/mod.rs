@@ -29,11 +29,15 @@ pub(crate) fn built(name: &str, build: &str) -> PathBuf {
     let sources = fs::read_to_string(path.with_extension("d")).unwrap_or_default();
     let (_, sources) = sources.split_once(": ").unwrap_or_default();
     assert!(!sources.is_empty(), "first run {build}: {name}: no sources");
-    // Build scripts look at git's files and at folders, which change by themselves, and write
-    // sources into the target folder.
+    // Git's files and folders change by themselves, and build scripts write into the target folder.
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let repository = repository.expect("the package is in a folder");
     let target = target.expect("a program is in a folder");
     let own = sources.split_whitespace().map(Path::new).filter(|source| {
-        !source.iter().any(|part| part == ".git") && !source.is_dir() && !source.starts_with(target)
+        source.starts_with(repository)
+            && !source.starts_with(target)
+            && !source.iter().any(|part| part == ".git")
+            && !source.is_dir()
     });
     for source in own {
         let is_older = modified(source).is_ok_and(|source| source <= at);
