@@ -64,19 +64,19 @@ impl HostAddress {
         unsafe {
             // One copy per bit of `count`, the largest first.
             if count & 16 != 0 {
-                self.put_part::<16>(from, &mut at);
+                self.put_part(16, from, &mut at);
             }
             if count & 8 != 0 {
-                self.put_part::<8>(from, &mut at);
+                self.put_part(8, from, &mut at);
             }
             if count & 4 != 0 {
-                self.put_part::<4>(from, &mut at);
+                self.put_part(4, from, &mut at);
             }
             if count & 2 != 0 {
-                self.put_part::<2>(from, &mut at);
+                self.put_part(2, from, &mut at);
             }
             if count & 1 != 0 {
-                self.put_part::<1>(from, &mut at);
+                self.put_part(1, from, &mut at);
             }
         }
     }
@@ -92,15 +92,15 @@ impl HostAddress {
         unsafe { copy(bytes.get_unchecked(..length), self.0) };
     }
 
-    /// Copies a part, from `at` on.
+    /// Copies a part of `bytes` bytes, from `at` on.
     ///
     /// # Safety
     /// Both sides hold the part, and do not overlap.
     #[inline(always)]
-    unsafe fn put_part<const BYTES: usize>(self, from: *const u8, at: &mut usize) {
+    unsafe fn put_part(self, bytes: usize, from: *const u8, at: &mut usize) {
         // SAFETY: the caller gives a part that both sides hold.
-        unsafe { core::ptr::copy_nonoverlapping(from.add(*at), self.0.add(*at), BYTES) };
-        *at += BYTES;
+        unsafe { core::ptr::copy_nonoverlapping(from.add(*at), self.0.add(*at), bytes) };
+        *at += bytes;
     }
 
     /// Copies eight bytes, the most common size.

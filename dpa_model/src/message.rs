@@ -57,48 +57,40 @@ pub(crate) fn inline_bytes(payload: &[u64; 3], length: u32) -> &[u8] {
     &bytes[..(length as usize).min(INLINE_BYTES)]
 }
 
-/// Kinds of payload that a loop over messages is compiled for.
-pub(crate) mod data {
-    /// In the entry.
-    pub(crate) const INLINE: u8 = 1;
-    /// In the entry, with exactly eight bytes to copy: the common case.
-    pub(crate) const WORD: u8 = 2;
-    /// In a bounce buffer, of a length that a loop copies without a call.
-    pub(crate) const SHORT: u8 = 3;
-}
-
-/// Whether a payload is of kind [`data::SHORT`]. Where unaligned copies are slow, none is.
-#[inline(always)]
-fn is_short(protocol: Protocol, length: u32) -> bool {
-    let lengths = INLINE_BYTES as u32 + 1..=BYTES_MAX as u32;
-    UNALIGNED_IS_ONE_ACCESS && protocol == Protocol::Buffered && lengths.contains(&length)
-}
-
 impl Entry {
-    /// Whether the payload is of kind [`data::SHORT`].
+    /// How the data gets to a buffer of `capacity` bytes.
     #[inline(always)]
-    pub(crate) fn is_short(&self) -> bool {
-        is_short(self.protocol, self.length)
-    }
-
-    /// Whether the payload is of a kind.
-    #[inline(always)]
-    pub(crate) fn is<const DATA: u8>(&self) -> bool {
-        match DATA {
-            data::INLINE => self.protocol == Protocol::Inline,
-            data::SHORT => self.is_short(),
-            _ => true,
-        }
+    pub(crate) fn transfer(&self, capacity: u32) -> Transfer {
+        Transfer::new(self.protocol, self.length, capacity)
     }
 }
 
-/// Whether a stored payload is of a kind, for a buffer of that capacity.
-#[inline(always)]
-pub(crate) fn fits<const DATA: u8>(protocol: Protocol, length: u32, capacity: u32) -> bool {
-    match DATA {
-        data::WORD => protocol == Protocol::Inline && length.min(capacity) == 8,
-        data::SHORT => is_short(protocol, length) && capacity as usize >= BYTES_MIN,
-        _ => protocol == Protocol::Inline,
+/// How the data of a message gets to a buffer on the NIC or of the user.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Transfer {
+    /// From the entry, in the loop over messages.
+    Entry,
+    /// From the bounce buffer or the buffer of the unexpected store, in the loop over messages.
+    Bounce,
+    /// By a call: longer messages, short buffers and rendezvous. Also those of [`Self::Bounce`],
+    /// where unaligned copies are slow.
+    Call,
+}
+
+impl Transfer {
+    /// How a payload gets to a buffer of `capacity` bytes.
+    #[inline(always)]
+    pub(crate) fn new(protocol: Protocol, length: u32, capacity: u32) -> Self {
+        let is_short = (INLINE_BYTES as u32 + 1..=BYTES_MAX as u32).contains(&length);
+        match protocol {
+            Protocol::Inline => Self::Entry,
+            Protocol::Buffered
+                if UNALIGNED_IS_ONE_ACCESS && is_short && capacity as usize >= BYTES_MIN =>
+            {
+                Self::Bounce
+            }
+            _ => Self::Call,
+        }
     }
 }
 

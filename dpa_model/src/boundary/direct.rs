@@ -14,12 +14,12 @@
 
 use super::Boundary;
 use super::commands::{find_stored, unlink_stored};
-use super::post_row::{Tables, enter};
+use super::post_batch::enter;
 use crate::communicator::{Communicator, Home};
 use crate::free_list::FreeList;
 use crate::hash::Hashes;
 use crate::host_address::HostAddress;
-use crate::index::{CommView, Indexes, Key, Oldest};
+use crate::index::{CommView, Indexes, Key, is_live};
 use crate::message::{Entry, Post, Protocol, Target};
 use crate::number::{ReceiveId, unchecked};
 use crate::shared::Shared;
@@ -277,7 +277,6 @@ fn enter_free(
 ) -> Option<bool> {
     let class = target.class;
     let receive = free.take()?;
-    let bin = control.view.bin(class, target.hash);
     let request = RequestId::of_number(number).as_u64();
     let post = Post {
         request,
@@ -286,14 +285,8 @@ fn enter_free(
         buffer: HostAddress::none(),
         capacity: 0,
     };
-    let collided = enter(
-        Tables::of(nic),
-        &post,
-        class,
-        bin,
-        receive,
-        &mut control.labels,
-    );
+    let indexes = nic.indexes(control.view);
+    let collided = enter(indexes, &post, class, receive, &mut control.labels);
     let counters = &nic.boundary_counters;
     counters.posts_admitted.add(1);
     counters.collisions.add(u64::from(collided));
@@ -343,20 +336,24 @@ impl MessageRow<'_> {
             hashes,
         };
         let Indexes { bookings, bins, .. } = self.nic.indexes(self.view);
-        let (bin, receive) = match self.nic.indexes(self.view).oldest::<0>(&key) {
-            Oldest::Fits { bin, receive } => (bin, receive),
-            Oldest::None => return Now::Waits,
-            Oldest::Other => return self.search(source, tag),
-        };
+        // SAFETY: receives are posted, so the communicator has tables.
+        let bin = unsafe { unchecked(bins, self.view.bin(WildcardClass::Exact, both)) };
+        let receive = bin.head();
+        if receive == ReceiveId::NIL {
+            return Now::Waits;
+        }
         let receives = bookings.receives;
-        // SAFETY: a search found the receive, and no block is running (D1).
-        let request = unsafe { unchecked(receives, receive).posted.peek() }.request;
+        // SAFETY: the receive is in a chain.
+        let descriptor = unsafe { unchecked(receives, receive) };
+        if !is_live(WildcardClass::Exact, descriptor, &key) {
+            return self.search(source, tag);
+        }
+        // SAFETY: no block is running (D1).
+        let request = unsafe { descriptor.posted.peek() }.request;
         let Some(number) = RequestId::from_u64(request).number() else {
             // Finds it again, and answers `Queue`. A call keeps what is here in registers.
             return self.search(source, tag);
         };
-        // SAFETY: the search read this bin.
-        let bin = unsafe { unchecked(bins, bin) };
         bin.unlink(receives, receive, &ReceiveId::NIL);
         self.boundary.free_receives.give(receive);
         self.taken += 1;

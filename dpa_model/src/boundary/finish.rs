@@ -8,7 +8,7 @@ use crate::communicator::Home;
 use crate::hash::Hashes;
 use crate::index::CommView;
 use crate::matching::Matched;
-use crate::message::{Completion, Entry, Message, Protocol, data};
+use crate::message::{Completion, Entry, Message, Protocol};
 use crate::number::{ReceiveId, StoredId};
 use crate::shared::Shared;
 use crate::unexpected::LINKED_ALWAYS;
@@ -59,7 +59,7 @@ impl Boundary {
             Matched::Nothing => block.count,
             _ => taken.iter().take_while(is_left).count(),
         };
-        let stored = self.store_row(nic, block, first_left);
+        let stored = self.store_batch(nic, block, first_left);
         if stored == block.count {
             return self.release(nic, block, 0);
         }
@@ -69,7 +69,7 @@ impl Boundary {
     /// Stores the leading messages of a block without receives, while they are common and of one
     /// communicator. Returns how many.
     #[inline]
-    fn store_row(&mut self, nic: &Shared, block: &BlockInfo, count: usize) -> usize {
+    fn store_batch(&mut self, nic: &Shared, block: &BlockInfo, count: usize) -> usize {
         let options = &nic.options;
         let usual = options.inline_hashes == InlineHashes::Trust && !options.log_order;
         if !usual || count == 0 || fault!(UnexpectedReversed) {
@@ -78,18 +78,13 @@ impl Boundary {
         let queue = nic.arrivals.queue(block.queue);
         let entries = queue.ring.stretch(block.first, count);
         // SAFETY: the entry was seen ready; `release` comes later.
-        let first = unsafe { entries.peek(0) };
-        let comm = first.envelope.comm;
+        let comm = unsafe { entries.peek(0) }.envelope.comm;
         let inbox = self.inbox(comm);
         if !inbox.on_nic || inbox.linked.exceeds(LINKED_ALWAYS) {
             return 0;
         }
         let (store, view) = (&mut self.unexpected, &inbox.view);
-        let stored = if first.is_short() {
-            store.insert_row::<{ data::SHORT }>(view, comm, block.arrival, queue, entries)
-        } else {
-            store.insert_row::<{ data::INLINE }>(view, comm, block.arrival, queue, entries)
-        };
+        let stored = store.insert_batch(view, comm, block.arrival, queue, entries);
         self.close(Inbox {
             stored: stored as u32,
             ..inbox

@@ -9,7 +9,7 @@ mod direct;
 mod due;
 mod finish;
 mod leader;
-mod post_row;
+mod post_batch;
 #[cfg(all(test, feature = "ends"))]
 mod tests;
 
@@ -108,7 +108,12 @@ impl Boundary {
 
     /// Writes the next result. The ring must have room.
     fn report(&mut self, nic: &Shared, result: Completion) {
-        report(nic, &mut self.results_tail, result);
+        // SAFETY: only the leader claims positions, and it checked the room.
+        unsafe {
+            nic.completions
+                .fill(self.results_tail, 0, |slot| *slot = result);
+        }
+        self.results_tail += 1;
     }
 
     /// Publishes the handlers' view of a communicator.
@@ -184,12 +189,4 @@ impl Boundary {
             control.forwarded += 1;
         }
     }
-}
-
-/// Writes the result at `tail`, the next free position of the completion ring. The ring must have
-/// room.
-fn report(nic: &Shared, tail: &mut u64, result: Completion) {
-    // SAFETY: only the leader claims positions, and it checked the room.
-    unsafe { nic.completions.fill(*tail, 0, |slot| *slot = result) };
-    *tail += 1;
 }

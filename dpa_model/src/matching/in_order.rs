@@ -8,14 +8,14 @@
 use core::ops::Range;
 
 use super::Matched;
-use super::protocol::{Transfer, deliver};
+use super::protocol::deliver;
 use super::scratch::Scratch;
 use super::search::key;
 use crate::bin::Bin;
 use crate::block::BlockInfo;
 use crate::descriptor::{Descriptor, Posted};
 use crate::index::{Candidate, Indexes, Key};
-use crate::message::{Completion, Entry};
+use crate::message::{Completion, Entry, Transfer};
 use crate::number::{ReceiveId, unchecked};
 use crate::ring::Stretch;
 use crate::shared::Shared;
@@ -104,12 +104,12 @@ impl<'a> InOrder<'a> {
         match view.classes().only() {
             Some(WildcardClass::Exact) => {
                 self.match_batch(comm, first, scratch, move |key, counters| {
-                    indexes.search_class::<0>(key, 0, counters)
+                    indexes.search_class(WildcardClass::Exact, key, 0, counters)
                 })
             }
             Some(WildcardClass::AnySource) => {
                 self.match_batch(comm, first, scratch, move |key, counters| {
-                    indexes.search_class::<1>(key, 0, counters)
+                    indexes.search_class(WildcardClass::AnySource, key, 0, counters)
                 })
             }
             _ => self.match_batch(comm, first, scratch, move |key, counters| {
@@ -227,7 +227,7 @@ impl<'a> InOrder<'a> {
             }
             // SAFETY: inside a block (D1).
             let posted = unsafe { descriptor.posted.peek() };
-            let transfer = Transfer::of(&self.entry(handler), posted.capacity);
+            let transfer = self.entry(handler).transfer(posted.capacity);
             if transfer == Transfer::Call {
                 return handler;
             }
@@ -295,7 +295,7 @@ impl<'a> InOrder<'a> {
                 path: crate::Path::Clean
             });
             unlink_found(receives, bins, &posted, receive, &befores[handler]);
-            let transfer = Transfer::of(&self.entry(handler), posted.capacity);
+            let transfer = self.entry(handler).transfer(posted.capacity);
             self.deliver(handler, &posted, transfer);
             self.entries.prefetch(handler + ahead);
         }

@@ -60,7 +60,7 @@ fn search_run<C: Crew>(
     match view.classes().only() {
         Some(class) => by_class!(class, CLASS => {
             search_each(block, comm, view, handlers, scratch, true, |_, key, counters| {
-                Ok(indexes.search_class::<CLASS>(key, 0, counters))
+                Ok(indexes.search_class(CLASS, key, 0, counters))
             })
         }),
         None => search_each(

@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::block_run::BlockRun;
 use super::crew::{Chained, Crew};
-use super::protocol::{Transfer, deliver};
+use super::protocol::deliver;
 use super::scratch::Scratch;
 use crate::descriptor::Posted;
 use crate::message::Completion;
@@ -137,7 +137,7 @@ impl<'a, C: Crew> Taking<'a, C> {
             if receive != ReceiveId::NIL {
                 // SAFETY: inside a block (D1).
                 let posted = unsafe { nic.receives[receive].posted.peek() };
-                let transfer = Transfer::of(&self.block.entry(handler), posted.capacity);
+                let transfer = self.block.entry(handler).transfer(posted.capacity);
                 // SAFETY: this worker runs the handler, and the leader claimed the result's
                 // position.
                 unsafe {
