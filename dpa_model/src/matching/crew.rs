@@ -9,26 +9,15 @@ use super::block_run::BlockRun;
 use super::detect::first_conflict;
 use super::fast_path::{Refusal, choose_in_block};
 use super::scratch::Scratch;
-use crate::bin::Bin;
 use crate::block::{BlockInfo, Phase};
 use crate::booking::Bookings;
-use crate::descriptor::{Descriptor, Posted, state};
+use crate::descriptor::{Descriptor, state};
 use crate::index::CommView;
 use crate::message::Entry;
-use crate::number::{ReceiveId, WorkerId};
+use crate::number::{BinId, ReceiveId, WorkerId, unchecked};
 use crate::shared::Shared;
 use crate::sync::Relaxed;
 use crate::{FastPath, Path, Removal};
-
-/// A receive in the chain of its bin.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Chained<'a> {
-    pub(super) receives: &'a [Descriptor],
-    pub(super) bin: &'a Bin,
-    pub(super) receive: ReceiveId,
-    /// Its predecessor in the chain at search time.
-    pub(super) before: &'a ReceiveId,
-}
 
 /// What a handler does.
 pub(super) enum Choice {
@@ -76,8 +65,9 @@ pub(super) trait Crew: Copy {
     fn matched(self);
 
     /// Takes a marked receive out of its chain, or leaves that to the block's end (O28, S17).
+    /// `bin` is the bin of the receive, and `before` its predecessor in the chain at search time.
     /// `false`: another handler holds the bin's lock.
-    fn unlink(self, chained: Chained<'_>, posted: &Posted) -> bool;
+    fn unlink(self, receive: ReceiveId, bin: BinId, before: &ReceiveId) -> bool;
 
     /// Records for the leader which receive a handler took.
     fn note_taken(self, handler: usize, receive: ReceiveId);
@@ -248,22 +238,25 @@ impl Crew for Slice<'_> {
             .reach(self.worker, self.block.number, Phase::Matched);
     }
 
-    fn unlink(self, chained: Chained<'_>, posted: &Posted) -> bool {
-        let Chained {
+    fn unlink(self, receive: ReceiveId, bin: BinId, before: &ReceiveId) -> bool {
+        let Shared {
             receives,
-            bin,
-            receive,
-            before,
-        } = chained;
-        let removal = self.nic.options.removal;
+            bins,
+            block,
+            options,
+            ..
+        } = self.nic;
+        let removal = options.removal;
         if removal != Removal::Deferred {
             step!(Unlinking {
-                bin: posted.bin.0,
+                bin: bin.0,
                 receive: receive.0,
                 alone: false
             });
         }
-        bin.try_unlink(receives, receive, before, removal, &self.nic.block)
+        // SAFETY: the receive was posted in this bin.
+        let bin = unsafe { unchecked(bins, bin) };
+        bin.try_unlink(receives, receive, before, removal, block)
     }
 
     #[inline]

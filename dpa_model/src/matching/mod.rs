@@ -62,13 +62,7 @@ fn run<C: Crew>(nic: &Shared, info: &BlockInfo, crew: C, scratch: &mut Scratch) 
         worker: crew.worker().0,
         block: info.number
     });
-    let queue = nic.arrivals.queue(info.queue);
-    let block = BlockRun {
-        nic,
-        info,
-        crew,
-        entries: queue.ring.stretch(info.first, info.count),
-    };
+    let block = BlockRun::new(nic, info, crew, info.count);
     scratch.begin();
     search::search_and_book(block, scratch);
     crew.pass_barrier(scratch);
@@ -79,6 +73,6 @@ fn run<C: Crew>(nic: &Shared, info: &BlockInfo, crew: C, scratch: &mut Scratch) 
     step!(DeliveryBegins {
         conflict: scratch.met
     });
-    take::Taking::new(block).deliver_all(scratch);
+    block.deliver_all(scratch);
     crew.finished();
 }
