@@ -6,7 +6,7 @@ use super::Boundary;
 use crate::NicConfig;
 use crate::block::{BlockInfo, Phase};
 use crate::config::UnexpectedFull;
-use crate::matching::{Key, Scratch, run_in_order, run_slice};
+use crate::matching::{DomainKey, Scratch, run_in_order, run_slice};
 use crate::number::WorkerId;
 use crate::shared::Shared;
 
@@ -157,7 +157,7 @@ impl Leader {
         self.shared_blocks += 1;
         block.number = self.shared_blocks;
         nic.boundary_counters.shared_blocks.add(1);
-        if Key::come_round(block.number) {
+        if DomainKey::come_round(block.number) {
             nic.block.clear_keys();
         }
         nic.block.publish(block);

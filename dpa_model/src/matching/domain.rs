@@ -29,28 +29,25 @@
 //! **Progress.** A handler waits for lower slices only, as in a block without domains. A slice
 //! waits for whole slices; domains consist of handlers.
 
-use core::ops::Range;
-
 use super::block_run::BlockRun;
-use super::crew::{Choice, Crew, Slice};
+use super::crew::{Choice, Crew};
 use super::detect::{NO_CONFLICT, first_conflict};
 use super::fast_path::{Refusal, choose_in_domain, choose_in_run};
 use super::scratch::Scratch;
+use super::slice::Slice;
 use crate::block::{Keys, Phase};
-use crate::booking::Bookings;
-use crate::descriptor::Descriptor;
 use crate::hash::reduce;
 use crate::index::CommView;
 use crate::message::Entry;
-use crate::number::{BinId, ReceiveId, WorkerId};
-use crate::{ClassSet, CommId, Envelope, FastPath, Hashes, InlineHashes, Path};
+use crate::number::ReceiveId;
+use crate::{ClassSet, CommId, Envelope, FastPath, Hashes, InlineHashes};
 
 /// The fields of a message in one word: 8 bits for the block, 1 bit if the fields are hashed, and
 /// 5, 14, 16 and 20 bits for communicator, bin, source and tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Key(pub(crate) u64);
+pub(crate) struct DomainKey(pub(crate) u64);
 
-impl Key {
+impl DomainKey {
     /// The lowest bit of the block's number.
     const BLOCK: u64 = 1 << 56;
     const HASHED: u64 = 1 << 55;
@@ -164,7 +161,7 @@ impl Fields {
         // 2^64 divided by the golden ratio, and another odd number with balanced bits.
         let comm = (self.bin << 32 ^ self.comm).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let mixed = (self.source << 32 ^ self.tag ^ comm).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        Key::HASHED | mixed >> (u64::BITS - Key::HASHED.trailing_zeros())
+        DomainKey::HASHED | mixed >> (u64::BITS - DomainKey::HASHED.trailing_zeros())
     }
 }
 
@@ -190,7 +187,7 @@ fn mask(view: CommView) -> u64 {
     }
 }
 
-/// One of several workers runs its slice of a block whose handlers wait within their domains.
+/// A slice of a block whose handlers wait within their domains.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keyed<'a> {
     pub(super) slice: Slice<'a>,
@@ -205,20 +202,16 @@ impl Keyed<'_> {
     }
 
     #[inline(always)]
-    fn key(&self, entry: &Entry, view: CommView) -> Key {
+    fn key(&self, entry: &Entry, view: CommView) -> DomainKey {
         let Slice { nic, block, .. } = self.slice;
         let trusts = nic.options.inline_hashes == InlineHashes::Trust;
-        Key::new(block.number, Fields::of(entry, view, trusts))
+        DomainKey::new(block.number, Fields::of(entry, view, trusts))
     }
 }
 
 impl Crew for Keyed<'_> {
-    fn worker(self) -> WorkerId {
-        self.slice.worker
-    }
-
-    fn handlers(self) -> Range<usize> {
-        self.slice.handlers()
+    fn slice(&self) -> &Slice<'_> {
+        &self.slice
     }
 
     #[inline(always)]
@@ -227,17 +220,7 @@ impl Crew for Keyed<'_> {
         self.slice.nic.block.set_key(handler, self.key(entry, view));
     }
 
-    #[inline(always)]
-    fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) {
-        self.slice.book(bookings, receive, handler);
-    }
-
-    #[inline(always)]
-    fn publish(self, handler: usize, candidate: ReceiveId) {
-        self.slice.publish(handler, candidate);
-    }
-
-    /// Says that the slice has booked, and waits for nobody: each handler waits by itself.
+    /// Publishes that the slice has booked, and waits for nobody: each handler waits for its domain.
     fn pass_barrier(self, _: &mut Scratch) {
         step!(SliceBooked);
         let Slice {
@@ -260,29 +243,6 @@ impl Crew for Keyed<'_> {
             return 0;
         }
         wait_for_members(block, handler)
-    }
-
-    #[inline(always)]
-    fn mark(self, descriptor: &Descriptor, receive: ReceiveId, path: Path) {
-        self.slice.mark(descriptor, receive, path);
-    }
-
-    #[inline(always)]
-    fn matched(self) {
-        self.slice.matched();
-    }
-
-    fn unlink(self, receive: ReceiveId, bin: BinId, before: &ReceiveId) -> bool {
-        self.slice.unlink(receive, bin, before)
-    }
-
-    #[inline(always)]
-    fn note_taken(self, handler: usize, receive: ReceiveId) {
-        self.slice.note_taken(handler, receive);
-    }
-
-    fn finished(self) {
-        self.slice.finished();
     }
 }
 
@@ -409,7 +369,7 @@ fn wait_for_members(block: &BlockRun<'_, Keyed<'_>>, handler: usize) -> u64 {
 fn wait_for(block: &BlockRun<'_, Keyed<'_>>, lower: usize, phase: Phase) -> u64 {
     let worker = block.info.worker_of(lower);
     let missing = phase == Phase::Booked && fault!(DomainBarrierMissing);
-    if worker == block.crew.worker() || missing {
+    if worker == block.crew.slice.worker || missing {
         return 0;
     }
     block.nic.block.wait_for(worker, block.info.number, phase)
@@ -455,26 +415,26 @@ fn rank(block: &BlockRun<'_, Keyed<'_>>, handler: usize, first: usize) -> usize 
 
 /// The first handler from `from` on whose fields may be equal.
 #[inline(never)]
-fn first_near(keys: Keys<'_>, from: usize, own: Key) -> Option<usize> {
+fn first_near(keys: Keys<'_>, from: usize, own: DomainKey) -> Option<usize> {
     keys.find(from, |key| key.is_near(own))
 }
 
 /// The number of keys of other fields from `from` on, if all are there.
 #[inline(never)]
-fn count_other(keys: Keys<'_>, from: usize, own: Key) -> Option<usize> {
+fn count_other(keys: Keys<'_>, from: usize, own: DomainKey) -> Option<usize> {
     let (mut others, mut all) = (0, u64::MAX);
     keys.each_from(from, |key| {
         let compared = key.compare(own);
         all &= compared;
-        others += usize::from(compared > Key::EQUAL);
+        others += usize::from(compared > DomainKey::EQUAL);
     });
-    (all >= Key::EQUAL).then_some(others)
+    (all >= DomainKey::EQUAL).then_some(others)
 }
 
 /// How many handlers from `from` on, below this one, are of its domain.
 #[cold]
 #[inline(never)]
-fn count(block: &BlockRun<'_, Keyed<'_>>, own: Key, handler: usize, from: usize) -> usize {
+fn count(block: &BlockRun<'_, Keyed<'_>>, own: DomainKey, handler: usize, from: usize) -> usize {
     (from..handler)
         .filter(|&lower| meets(block, own, handler, lower))
         .count()
@@ -482,12 +442,12 @@ fn count(block: &BlockRun<'_, Keyed<'_>>, own: Key, handler: usize, from: usize)
 
 /// Whether a lower handler is of the domain of a handler with this key.
 #[inline(always)]
-fn meets(block: &BlockRun<'_, Keyed<'_>>, own: Key, handler: usize, lower: usize) -> bool {
+fn meets(block: &BlockRun<'_, Keyed<'_>>, own: DomainKey, handler: usize, lower: usize) -> bool {
     let compared = block.nic.block.key(lower).compare(own);
-    if compared > Key::EQUAL {
+    if compared > DomainKey::EQUAL {
         return false;
     }
-    compared == Key::EQUAL && !own.is_hashed() || meets_by_entry(block, handler, lower)
+    compared == DomainKey::EQUAL && !own.is_hashed() || meets_by_entry(block, handler, lower)
 }
 
 /// [`meets`], by the entries: the key of the lower handler is not there yet, or a hash.

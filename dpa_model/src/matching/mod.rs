@@ -12,24 +12,28 @@ mod detect;
 mod domain;
 mod fast_path;
 mod in_order;
+mod paper;
 mod protocol;
 mod resolve;
 mod scratch;
 mod search;
+mod slice;
 mod slow_path;
 mod take;
 #[cfg(all(test, feature = "ends"))]
 pub(crate) mod tests;
 
-pub(crate) use domain::Key;
+pub(crate) use domain::DomainKey;
 pub(crate) use in_order::run_in_order;
 pub(crate) use protocol::{deliver_stored, give_up};
 pub(crate) use scratch::Scratch;
 pub(crate) use search::find;
 
 use self::block_run::BlockRun;
-use self::crew::{Crew, Slice};
+use self::crew::Crew;
 use self::domain::Keyed;
+use self::paper::Paper;
+use self::slice::Slice;
 use crate::block::BlockInfo;
 use crate::number::WorkerId;
 use crate::shared::Shared;
@@ -50,7 +54,7 @@ pub(crate) enum Matched {
 pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: WorkerId, scratch: &mut Scratch) {
     let slice = Slice::new(nic, block, worker);
     match nic.options.domains {
-        Domains::Paper => run(nic, block, slice, scratch),
+        Domains::Paper => run(nic, block, Paper { slice }, scratch),
         Domains::Keyed => run(nic, block, Keyed { slice }, scratch),
     }
 }
@@ -59,7 +63,7 @@ pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: WorkerId, scrat
 #[inline(never)]
 fn run<C: Crew>(nic: &Shared, info: &BlockInfo, crew: C, scratch: &mut Scratch) {
     step!(SliceBegins {
-        worker: crew.worker().0,
+        worker: crew.slice().worker.0,
         block: info.number
     });
     let block = BlockRun::new(nic, info, crew, info.count);
@@ -74,5 +78,5 @@ fn run<C: Crew>(nic: &Shared, info: &BlockInfo, crew: C, scratch: &mut Scratch) 
         conflict: scratch.met
     });
     block.deliver_all(scratch);
-    crew.finished();
+    crew.slice().finished();
 }

@@ -14,9 +14,9 @@ use crate::{FastPath, Path};
 #[inline]
 pub(super) fn resolve<C: Crew>(block: &BlockRun<'_, C>, scratch: &mut Scratch) {
     if scratch.kinds == 0 {
-        return block.leave(block.crew.handlers());
+        return block.leave(block.crew.slice().handlers());
     }
-    for handler in block.crew.handlers() {
+    for handler in block.crew.slice().handlers() {
         let mut path = Path::Clean;
         if scratch.overtaken.contains(handler) {
             path = Path::Overtaking;

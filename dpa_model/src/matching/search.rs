@@ -17,7 +17,7 @@ use crate::{CommId, HandlerCounters, Hashes, InlineHashes};
 /// the loop compiled for the classes posted there.
 #[cfg_attr(not(target_arch = "riscv64"), inline(never))]
 pub(super) fn search_and_book<C: Crew>(block: BlockRun<'_, C>, scratch: &mut Scratch) {
-    let Range { start, end } = block.crew.handlers();
+    let Range { start, end } = block.crew.slice().handlers();
     let mut from = start;
     while from < end {
         let comm = block.entry(from).envelope.comm;
@@ -118,7 +118,7 @@ fn search_each<C: Crew>(
             Err(taken) => {
                 scratch.overtaken.insert(handler);
                 *place = taken;
-                crew.publish(handler, ReceiveId::NIL);
+                crew.slice().publish(handler, ReceiveId::NIL);
                 continue;
             }
         };
@@ -132,7 +132,7 @@ fn search_each<C: Crew>(
                 before: neighbour,
                 ..
             }) => {
-                crew.book(bookings, receive, handler);
+                crew.slice().book(bookings, receive, handler);
                 // The head stays in place until it is taken, so its predecessor is never read.
                 if neighbour != ReceiveId::NIL {
                     *before = neighbour;
@@ -141,7 +141,7 @@ fn search_each<C: Crew>(
             }
             None => ReceiveId::NIL,
         };
-        crew.publish(handler, *place);
+        crew.slice().publish(handler, *place);
     }
     end
 }

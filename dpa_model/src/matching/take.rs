@@ -26,7 +26,7 @@ impl<C: Crew> BlockRun<'_, C> {
     #[inline]
     fn leave_one(self, handler: usize, path: Path, counters: &HandlerCounters) {
         self.matched(handler);
-        self.crew.note_taken(handler, ReceiveId::NIL);
+        self.crew.slice().note_taken(handler, ReceiveId::NIL);
         unmatched(counters, handler, path);
     }
 
@@ -47,9 +47,9 @@ impl<C: Crew> BlockRun<'_, C> {
             receive: receive.0,
             path
         });
-        crew.mark(descriptor, receive, path);
+        crew.slice().mark(descriptor, receive, path);
         self.matched(handler);
-        crew.note_taken(handler, receive);
+        crew.slice().note_taken(handler, receive);
         match path {
             // The remaining counts, see `HandlerCounts::completed`.
             Path::Clean => {}
@@ -57,7 +57,7 @@ impl<C: Crew> BlockRun<'_, C> {
             Path::Slow => counters.slow.add(1),
             Path::Overtaking => counters.overtaking.add(1),
         }
-        if !crew.unlink(receive, bin, before) {
+        if !crew.slice().unlink(receive, bin, before) {
             counters.lock_missed.add(1);
             step!(LockMissed { handler });
         }
@@ -67,24 +67,24 @@ impl<C: Crew> BlockRun<'_, C> {
     /// later work.
     #[inline]
     fn matched(&self, handler: usize) {
-        if handler + 1 == self.crew.handlers().end {
-            self.crew.matched();
+        if handler + 1 == self.crew.slice().handlers().end {
+            self.crew.slice().matched();
         }
     }
 
     /// Leaves these handlers, the whole slice, without a receive.
     pub(super) fn leave(self, handlers: Range<usize>) {
         // No receive is taken, so higher slices need not wait.
-        self.crew.matched();
+        self.crew.slice().matched();
         for handler in handlers {
-            self.crew.note_taken(handler, ReceiveId::NIL);
+            self.crew.slice().note_taken(handler, ReceiveId::NIL);
             unmatched(&self.nic.handler_counters[handler], handler, Path::Clean);
         }
     }
 
     /// The protocol stage of a crew that delivers after all matches of its slice.
     pub(super) fn deliver_all(self, scratch: &Scratch) {
-        for handler in self.crew.handlers() {
+        for handler in self.crew.slice().handlers() {
             let receive = scratch.receives[handler];
             if receive != ReceiveId::NIL {
                 // SAFETY: inside a block (D1).
