@@ -27,7 +27,7 @@ use crate::completion_queue::CompletionQueue;
 use crate::number::QueueId;
 use crate::sync::{AtomicU64, Relaxed};
 
-/// Most completion queues.
+/// Maximum number of completion queues.
 pub const COMPLETION_QUEUES_MAX: usize = 64;
 
 #[derive(Debug)]

@@ -208,7 +208,7 @@ impl Bin {
                 if next == ReceiveId::NIL {
                     self.tail.set(before);
                 }
-                // `descriptor.next` stays: a searcher may stand here (B2).
+                // `descriptor.next` stays: a searcher may be at this receive (B2).
                 descriptor.state.store(state::FREE, Relaxed);
                 step!(Unlinked { receive: current.0 });
                 unlinked += 1;

@@ -9,7 +9,7 @@
 //! (see progress.rs): the block and phase that worker w has passed. Phase 1: all handlers of slice
 //! w have booked and published their candidates. Phase 2: all are matched. Phase 3: all protocol
 //! work is done. Only worker w writes its word, which only grows, so it needs neither a reset nor a
-//! read-modify-write. `bitmap`: replaces phase 1 if the options ask for it (see bitmap.rs).
+//! read-modify-write. `bitmap`: replaces phase 1 if the options select it (see bitmap.rs).
 //!
 //! **Invariants.** K1: a handler's candidate is constant from phase 1 of its slice to the end of
 //! the block. K2: a worker reads candidates only of lower slices, after it saw their phase 1
@@ -98,7 +98,7 @@ impl BlockInfo {
     }
 }
 
-/// Shortest slice, as a reciprocal factor: a card's units divide slowly.
+/// The minimum length of a slice, as a reciprocal factor: a card's units divide slowly.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SliceMin(usize);
 
@@ -310,6 +310,7 @@ impl Block {
         self.broken.store(1, Relaxed);
     }
 
+    /// Publishes the candidate of a handler.
     ///
     /// # Safety
     /// The caller runs this handler and has not reached phase 1.
@@ -352,8 +353,8 @@ impl Block {
         self.keys[handler].store(key, Relaxed);
     }
 
-    /// A slice with domains has met a conflict in this block.
-    pub(crate) fn note_conflict(&self, block: u64) {
+    /// Records that a slice with domains has met a conflict in this block.
+    pub(crate) fn record_conflict(&self, block: u64) {
         self.in_conflict.raise(block);
     }
 

@@ -36,9 +36,9 @@ pub(crate) struct CompletionQueue {
     tail: CachePadded<AtomicU64>,
     /// Until the head reaches this, short messages leave room for longer ones. A hint.
     reserved: CachePadded<AtomicU64>,
-    /// Positions from the head on that have a bounce buffer of their own.
+    /// Positions from the head on that have their own bounce buffer.
     with_buffer: u64,
-    /// A position's bits that name its bounce buffer; 0 if only a division tells.
+    /// A position's bits that name its bounce buffer; 0 if only a division finds it.
     buffer_bits: u64,
     /// Whether several senders may fill the queue.
     shared: bool,
@@ -187,7 +187,7 @@ impl CompletionQueue {
         }
     }
 
-    /// Loads the next position, unless the sender counts by itself.
+    /// Loads the next position, unless the sender counts its own positions.
     fn see_tail(&self, claims: &mut Claims) {
         if self.shared {
             claims.tail = self.tail.load(Relaxed);

@@ -21,7 +21,7 @@ pub struct Hashes {
 impl Hashes {
     /// Computes all three; a sender does this once per message.
     #[inline]
-    pub fn of(source: Rank, tag: Tag) -> Self {
+    pub fn new(source: Rank, tag: Tag) -> Self {
         Self {
             both: both(source.get(), tag.get()),
             tag: one(tag.get()),
@@ -39,7 +39,7 @@ impl Hashes {
 
     /// Computes only the hash that the index of `class` uses.
     #[inline(always)]
-    pub(crate) fn of_one(class: WildcardClass, source: Rank, tag: Tag) -> u32 {
+    pub(crate) fn for_class(class: WildcardClass, source: Rank, tag: Tag) -> u32 {
         match class {
             WildcardClass::Exact => both(source.get(), tag.get()),
             WildcardClass::AnySource => one(tag.get()),

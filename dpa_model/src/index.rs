@@ -106,7 +106,7 @@ impl CommView {
     }
 
     /// All classes are early ones from now on.
-    pub(crate) fn grow_old(&mut self) {
+    pub(crate) fn mark_all_early(&mut self) {
         self.kinds %= LATE;
     }
 

@@ -116,7 +116,7 @@ pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
 }
 
 /// Writes 8 to [`INLINE_BYTES`] bytes into an entry in three parts of eight, which may overlap: a
-/// copy of another length would be a call. What lies behind them stays.
+/// copy of another length would be a call. The bytes behind them stay.
 #[inline(always)]
 pub(crate) fn put_words(bytes: &[u8], payload: &mut [u64; 3]) {
     let length = bytes.len();
@@ -166,13 +166,13 @@ impl Target {
             class,
             source,
             tag,
-            hash: Hashes::of_one(class, source, tag),
+            hash: Hashes::for_class(class, source, tag),
         }
     }
 
     /// Inlined, because most callers know whether there are wildcards.
     #[inline(always)]
-    pub(crate) fn of(selector: Selector) -> Self {
+    pub(crate) fn from_selector(selector: Selector) -> Self {
         let nobody = Rank::default();
         let none = Tag::default();
         let (class, source, tag) = match (selector.source, selector.tag) {
@@ -185,18 +185,18 @@ impl Target {
             class,
             source,
             tag,
-            hash: Hashes::of_one(class, source, tag),
+            hash: Hashes::for_class(class, source, tag),
         }
     }
 
     /// Whether this target of `class` accepts a message; callers compare the communicator.
     #[inline(always)]
     pub(crate) fn accepts(&self, class: WildcardClass, source: Rank, tag: Tag) -> bool {
-        class.accepts((self.source, self.tag), (source, tag))
+        class.accepts(self.source, self.tag, source, tag)
     }
 }
 
-/// Source and tag in one word, so that a loop loads, compares and stores them at once.
+/// Source and tag in one word, so that a loop loads, compares and stores them together.
 #[inline(always)]
 pub(crate) fn one_word(source: u32, tag: u32) -> u64 {
     u64::from(source) | u64::from(tag) << u32::BITS
@@ -405,7 +405,7 @@ mod tests {
             source: SourceSel::Any,
             tag: TagSel::Any,
         };
-        let target = Target::of(selector);
+        let target = Target::from_selector(selector);
         let (comm, buffer) = (CommId(3), HostAddress::none());
         let post = Post {
             request: 0x0807_0605_0403_0201,

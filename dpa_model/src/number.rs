@@ -165,7 +165,7 @@ impl RunPlace {
 
     /// Whether both are of one run.
     #[inline(always)]
-    pub(crate) fn is_of_run_of(self, other: Self) -> bool {
+    pub(crate) fn is_same_run(self, other: Self) -> bool {
         (self.0 ^ other.0) & Self::NUMBER == 0
     }
 }
@@ -189,10 +189,10 @@ impl Sequence {
 
     /// Whether both are of one sequence.
     #[inline(always)]
-    pub(crate) fn is_that_of(self, other: Self) -> bool {
+    pub(crate) fn is_same_sequence(self, other: Self) -> bool {
         let labels = self.label.0.wrapping_sub(other.label.0);
         let places = self.run.place().wrapping_sub(other.run.place());
-        self.run.is_of_run_of(other.run) && labels == places
+        self.run.is_same_run(other.run) && labels == places
     }
 }
 

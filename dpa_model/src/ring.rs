@@ -344,7 +344,7 @@ impl<'a, T> Stretch<'a, T> {
         }
     }
 
-    /// Prefetches the line of an entry, which may lie past the end.
+    /// Prefetches the line of an entry, which may be past the end.
     #[inline(always)]
     pub(crate) fn prefetch(&self, index: usize) {
         crate::sync::prefetch(self.slots.as_ptr().wrapping_add(index));

@@ -58,7 +58,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The view of a communicator; empty if the NIC does not know it.
+    /// The view of a communicator; empty if the NIC has no tables for it.
     ///
     /// # Safety
     /// The caller uses the view inside one block, or is the boundary, which alone writes views,
@@ -124,7 +124,7 @@ impl Life {
         self.stop.load(Relaxed) != 0
     }
 
-    pub(crate) fn note_stopped(&self) {
+    pub(crate) fn record_stopped(&self) {
         let release = weak!(Release, "it orders users' memory, which no model watches");
         self.stopped.store(1, release);
     }

@@ -163,7 +163,7 @@ fn remove(
     }
 }
 
-/// Index of each class's links: first those of the classes that link every message, which lie in
+/// Index of each class's links: first those of the classes that link every message, which are in
 /// the line of its data.
 const PLACE: [usize; 4] = [0, 2, 3, 1];
 
@@ -180,11 +180,11 @@ pub(crate) struct UnexpectedStore {
 
 /// Classes in whose chains every message is linked from the beginning.
 pub(crate) const LINKED_ALWAYS: ClassSet =
-    ClassSet::of(&[WildcardClass::Exact, WildcardClass::Any]);
+    ClassSet::from_classes(&[WildcardClass::Exact, WildcardClass::Any]);
 
 /// The classes of receives that hints allow (S24).
 pub(crate) fn classes_allowed(hints: Hints) -> ClassSet {
-    let mut allowed = ClassSet::of(&[WildcardClass::Exact]);
+    let mut allowed = ClassSet::from_classes(&[WildcardClass::Exact]);
     if !hints.no_any_source {
         allowed.insert(WildcardClass::AnySource);
     }

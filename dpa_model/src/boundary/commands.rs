@@ -147,7 +147,7 @@ impl Boundary {
             let descriptor = &nic.receives[current];
             // SAFETY: the boundary (D1).
             let later = unsafe { descriptor.posted() };
-            if !later.run.is_of_run_of(cancelled) {
+            if !later.run.is_same_run(cancelled) {
                 break;
             }
             // SAFETY: no block is running.

@@ -125,7 +125,7 @@ impl Leader {
             shared, boundary, ..
         } = self;
         let request = RequestId::of_number(number).as_u64();
-        boundary.take_out(shared, request, comm, &Target::of(selector))
+        boundary.take_out(shared, request, comm, &Target::from_selector(selector))
     }
 
     /// Whether no message waits, and the order is free. A command may wait: one that gives the
@@ -172,7 +172,7 @@ impl Boundary {
         tag: TagSel,
         number: u32,
     ) -> Now<u64> {
-        let target = Target::of(Selector { source, tag });
+        let target = Target::from_selector(Selector { source, tag });
         let Some(control) = self.comms.get_mut(comm.0 as usize) else {
             return Now::Queue;
         };
@@ -208,7 +208,7 @@ impl Boundary {
     ) -> Now<T> {
         match only {
             None => return Now::Queue,
-            Some(true) => self.note_class(nic, comm, class),
+            Some(true) => self.record_class(nic, comm, class),
             Some(false) => {}
         }
         Now::Waits
@@ -216,7 +216,7 @@ impl Boundary {
 
     /// Notes that the first receive of a class is posted.
     #[inline(never)]
-    fn note_class(&mut self, nic: &Shared, comm: CommId, class: WildcardClass) {
+    fn record_class(&mut self, nic: &Shared, comm: CommId, class: WildcardClass) {
         self.comms[comm.0 as usize].view.insert(class);
         self.set_classes(nic, comm);
     }
@@ -237,7 +237,7 @@ impl Boundary {
     /// Stores a message that no receive fits. `false`: the NIC has no room for it.
     #[inline(never)]
     fn store_now(&mut self, nic: &Shared, envelope: &Envelope) -> bool {
-        let hashes = Hashes::of(envelope.source, envelope.tag);
+        let hashes = Hashes::new(envelope.source, envelope.tag);
         let (protocol, arrival) = (Protocol::Inline, self.matched);
         let entry = Entry {
             envelope: *envelope,
@@ -251,7 +251,7 @@ impl Boundary {
             return false;
         }
         self.close(inbox);
-        self.note_stored(nic, 1);
+        self.record_stored(nic, 1);
         self.count_matched(nic, 1);
         nic.handler_counters[0].no_candidate.add(1);
         true
@@ -325,7 +325,7 @@ impl MessageRow<'_> {
         if !self.view.is_exact() {
             return self.search(source, tag);
         }
-        let both = Hashes::of_one(WildcardClass::Exact, source, tag);
+        let both = Hashes::for_class(WildcardClass::Exact, source, tag);
         let hashes = Hashes {
             both,
             ..Hashes::default()
@@ -372,7 +372,7 @@ impl MessageRow<'_> {
         let key = Key {
             source: source.get(),
             tag: tag.get(),
-            hashes: Hashes::of(source, tag),
+            hashes: Hashes::new(source, tag),
         };
         let Some(found) = nic.indexes(*view).search(key, 0, &nic.handler_counters[0]) else {
             return Now::Waits;

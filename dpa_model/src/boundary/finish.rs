@@ -89,13 +89,13 @@ impl Boundary {
             stored: stored as u32,
             ..inbox
         });
-        self.note_stored(nic, stored);
+        self.record_stored(nic, stored);
         stored
     }
 
     /// Counts `stored` messages. Between two blocks the store only shrinks, so its maximum is here.
     #[inline]
-    pub(super) fn note_stored(&self, nic: &Shared, stored: usize) {
+    pub(super) fn record_stored(&self, nic: &Shared, stored: usize) {
         let counters = &nic.boundary_counters;
         counters.arrivals_stored.add(stored as u64);
         counters
@@ -131,7 +131,7 @@ impl Boundary {
         nic.arrivals.queue(block.queue).ring.release(head);
     }
 
-    /// The boundary goes on behind the block and its first `results` results.
+    /// Advances the boundary behind the block and its first `results` results.
     fn pass(&mut self, block: &BlockInfo, results: usize) {
         self.results_tail += results as u64;
         self.matched += block.count as u64;
@@ -159,7 +159,7 @@ impl Boundary {
         }
         let stored_before = self.unexpected.used();
         // Number of results up to the last that the host must read, and the handlers whose
-        // unmatched messages it must know of.
+        // unmatched messages are reported to it.
         let (mut results, mut told) = (0, HandlerSet::NONE);
         let log_order = nic.options.log_order;
         let queue = nic.arrivals.queue(block.queue);
@@ -214,7 +214,7 @@ impl Boundary {
             results = results.max(handler + 1);
         }
         self.close(inbox);
-        self.note_stored(nic, self.unexpected.used() - stored_before);
+        self.record_stored(nic, self.unexpected.used() - stored_before);
         for handler in 0..results {
             if taken(handler) == ReceiveId::NIL && !told.contains(handler) {
                 fill_result(nic, block, handler, Completion::None);
@@ -263,7 +263,7 @@ impl Boundary {
         let hashes = if trusted {
             entry.hashes
         } else {
-            Hashes::of(entry.envelope.source, entry.envelope.tag)
+            Hashes::new(entry.envelope.source, entry.envelope.tag)
         };
         let stored = self
             .unexpected

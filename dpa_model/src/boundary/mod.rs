@@ -132,14 +132,14 @@ impl Boundary {
     }
 
     /// The classes posted so far are old ones; for a seeded fault only.
-    fn grow_old(&mut self, nic: &Shared) {
+    fn mark_all_early(&mut self, nic: &Shared) {
         for comm in 0..self.comms.len() as u32 {
-            self.comms[comm as usize].view.grow_old();
+            self.comms[comm as usize].view.mark_all_early();
             self.set_view(nic, CommId(comm));
         }
     }
 
-    /// Frees a consumed receive that is not free yet; between blocks, when no handler can stand on
+    /// Frees a consumed receive that is not free yet; between blocks, when no handler can visit
     /// it (S17).
     fn recycle(&mut self, nic: &Shared, comm: CommId, receive: ReceiveId) {
         let descriptor = &nic.receives[receive];

@@ -162,7 +162,7 @@ pub(super) fn enter(
     // SAFETY: the communicator's tables include this bin.
     let bin_there = unsafe { unchecked(bins, bin) };
     let tail = bin_there.tail();
-    // SAFETY: the tail stands in a chain, and no block is running (D1).
+    // SAFETY: the tail is in a chain, and no block is running (D1).
     let last = (tail != ReceiveId::NIL).then(|| unsafe { unchecked(receives, tail).posted.peek() });
     let run = labels.run_after(last.as_deref(), class, &post.target);
     let fields = one_word(post.target.source.get(), post.target.tag.get());

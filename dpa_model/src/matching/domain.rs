@@ -5,10 +5,10 @@
 //! now could match both never meet, and inside a block receives only disappear. Which messages can
 //! meet follows from the classes posted in their communicator, by the page's table.
 //!
-//! **Keys.** A handler tells the domain by the fields of the message's header, never by the
+//! **Keys.** A handler determines the domain by the fields of the message's header, never by the
 //! sender's hashes: a sender could put two messages that one receive matches into two domains.
 //! The handler writes a *key* for higher handlers: those fields, with the block's number. A key is
-//! no more than a copy of what the entry says: where it is not there yet, the higher handler reads
+//! no more than a copy of the entry's fields: where it is not there yet, the higher handler reads
 //! the entry. So keys publish nothing, and their accesses are Relaxed. Fields too large for a key
 //! are hashed in it; equal hashes are then verified by the entries. So a handler knows its exact
 //! *rank*, the number of lower handlers of its domain.
@@ -55,7 +55,7 @@ impl DomainKey {
     const BIN_BITS: u32 = 14;
     const SOURCE_BITS: u32 = 16;
     const TAG_BITS: u32 = 20;
-    /// Blocks until the numbers in keys come round; few in models, so that they do.
+    /// Blocks until the numbers in keys wrap around; few in models, so that they do.
     const BLOCKS: u64 = if cfg!(dpamatch_loom) { 1 << 1 } else { 1 << 7 };
 
     #[inline(always)]
@@ -80,8 +80,8 @@ impl DomainKey {
         Self(number | value)
     }
 
-    /// Whether block numbers in keys come round with this block: all keys must then be cleared.
-    pub(crate) fn come_round(block: u64) -> bool {
+    /// Whether block numbers in keys wrap around with this block: all keys must then be cleared.
+    pub(crate) fn wraps_at(block: u64) -> bool {
         block.is_multiple_of(Self::BLOCKS) && !fault!(DomainKeysKept)
     }
 
@@ -120,7 +120,7 @@ struct Fields {
 
 impl Fields {
     #[inline(always)]
-    fn of(entry: &Entry, view: CommView, trusts: bool) -> Self {
+    fn new(entry: &Entry, view: CommView, trusts: bool) -> Self {
         let Envelope { comm, source, tag } = entry.envelope;
         let comm = if fault!(DomainsOfAllCommunicators) {
             0
@@ -139,7 +139,7 @@ impl Fields {
             Some(class) if trusts => {
                 let hash = match entry.has_hashes {
                     true => entry.hashes.of_class(class),
-                    false => Hashes::of_one(class, source, tag),
+                    false => Hashes::for_class(class, source, tag),
                 };
                 u64::from(reduce(hash, view.bins))
             }
@@ -205,7 +205,7 @@ impl Keyed<'_> {
     fn key(&self, entry: &Entry, view: CommView) -> DomainKey {
         let Slice { nic, block, .. } = self.slice;
         let trusts = nic.options.inline_hashes == InlineHashes::Trust;
-        DomainKey::new(block.number, Fields::of(entry, view, trusts))
+        DomainKey::new(block.number, Fields::new(entry, view, trusts))
     }
 }
 
@@ -220,7 +220,8 @@ impl Crew for Keyed<'_> {
         self.slice.nic.block.set_key(handler, self.key(entry, view));
     }
 
-    /// Publishes that the slice has booked, and waits for nobody: each handler waits for its domain.
+    /// Publishes that the slice has booked, and waits for nobody: each handler waits for its
+    /// domain.
     fn pass_barrier(self, _: &mut Scratch) {
         step!(SliceBooked);
         let Slice {
@@ -462,7 +463,7 @@ fn meets_by_entry(block: &BlockRun<'_, Keyed<'_>>, handler: usize, lower: usize)
     let trusts = block.nic.options.inline_hashes == InlineHashes::Trust;
     let fields = |handler: usize| {
         let entry = block.entry(handler);
-        Fields::of(&entry, crew.view(entry.envelope.comm), trusts)
+        Fields::new(&entry, crew.view(entry.envelope.comm), trusts)
     };
     fields(lower) == fields(handler)
 }

@@ -1,5 +1,5 @@
-//! The optimistic algorithm as phases over a slice of a block (O2); README.md beside this file
-//! tells the protocol of a block.
+//! The optimistic algorithm as phases over a slice of a block (O2); README.md in this folder
+//! states the protocol of a block.
 //!
 //! [`run`] is their order: `search` and book, the partial barrier (`crew`), `detect`, `resolve`
 //! (clean, `fast_path`, `slow_path`), `take`, and the `protocol` stage. Each phase is written once,
@@ -39,7 +39,8 @@ use crate::number::WorkerId;
 use crate::shared::Shared;
 use crate::{CommId, Domains};
 
-/// What the boundary may know of a slice's messages without looking at each.
+/// What is common to the messages of a lone worker's block, so that the boundary need not look at
+/// each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Matched {
     /// All have a receive, in this communicator.
@@ -72,7 +73,7 @@ fn run<C: Crew>(nic: &Shared, info: &BlockInfo, crew: C, scratch: &mut Scratch) 
     crew.pass_barrier(scratch);
     resolve::resolve(&block, scratch);
     if scratch.met {
-        nic.block.note_conflict(info.number);
+        nic.block.record_conflict(info.number);
     }
     step!(DeliveryBegins {
         conflict: scratch.met

@@ -175,15 +175,15 @@ pub(super) fn key(entry: &Entry, hashes: InlineHashes, counters: &HandlerCounter
 #[cold]
 fn computed(entry: &Entry, verify: bool, counters: &HandlerCounters) -> Hashes {
     step!(HashesComputed);
-    let right = Hashes::of(entry.envelope.source, entry.envelope.tag);
+    let right = Hashes::new(entry.envelope.source, entry.envelope.tag);
     if verify && entry.has_hashes && entry.hashes != right {
         counters.hash_mismatch.add(1);
     }
     right
 }
 
-/// Under `mpi_assert_allow_overtaking`: takes the first live receive at once (S24). After a claim
-/// lost to another handler it searches on.
+/// Under `mpi_assert_allow_overtaking`: takes the first live receive immediately (S24). After a
+/// claim lost to another handler it searches on.
 fn overtake(
     nic: &Shared,
     indexes: &Indexes<'_>,

@@ -135,7 +135,7 @@ impl<'a> Slice<'a> {
 
     /// Records for the leader which receive a handler took.
     #[inline]
-    pub(super) fn note_taken(self, handler: usize, receive: ReceiveId) {
+    pub(super) fn record_taken(self, handler: usize, receive: ReceiveId) {
         step!(Noted { handler });
         // SAFETY: this worker runs the handler and has not reached phase 3.
         unsafe { self.nic.block.set_taken(handler, receive) };

@@ -26,7 +26,7 @@ impl<C: Crew> BlockRun<'_, C> {
     #[inline]
     fn leave_one(self, handler: usize, path: Path, counters: &HandlerCounters) {
         self.matched(handler);
-        self.crew.slice().note_taken(handler, ReceiveId::NIL);
+        self.crew.slice().record_taken(handler, ReceiveId::NIL);
         unmatched(counters, handler, path);
     }
 
@@ -49,7 +49,7 @@ impl<C: Crew> BlockRun<'_, C> {
         });
         crew.slice().mark(descriptor, receive, path);
         self.matched(handler);
-        crew.slice().note_taken(handler, receive);
+        crew.slice().record_taken(handler, receive);
         match path {
             // The remaining counts, see `HandlerCounts::completed`.
             Path::Clean => {}
@@ -77,7 +77,7 @@ impl<C: Crew> BlockRun<'_, C> {
         // No receive is taken, so higher slices need not wait.
         self.crew.slice().matched();
         for handler in handlers {
-            self.crew.slice().note_taken(handler, ReceiveId::NIL);
+            self.crew.slice().record_taken(handler, ReceiveId::NIL);
             unmatched(&self.nic.handler_counters[handler], handler, Path::Clean);
         }
     }
