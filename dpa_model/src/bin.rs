@@ -53,7 +53,7 @@ impl Bin {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn head(&self) -> ReceiveId {
         self.head.get()
     }
@@ -69,7 +69,7 @@ impl Bin {
     }
 
     /// The last receive of the chain, or `NIL`; boundary only.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn tail(&self) -> ReceiveId {
         self.tail.get()
     }

@@ -58,7 +58,7 @@ impl Buffers {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn place(&self, buffer: usize, length: usize) -> *mut u8 {
         assert!(length <= self.size && buffer < self.guards.len());
         // SAFETY: `new` took memory for this buffer, behind the lines of those before it.

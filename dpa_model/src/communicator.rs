@@ -58,7 +58,7 @@ impl Labels {
     };
 
     /// The label of a receive that now enters the posted queue.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn next(&mut self) -> Label {
         let label = self.next;
         self.next = label.plus(1);
@@ -84,7 +84,7 @@ impl Labels {
         self.new_run(class)
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn new_run(&mut self, class: WildcardClass) -> RunPlace {
         self.runs += 1;
         RunPlace::first(self.runs, class)

@@ -65,7 +65,7 @@ impl Posted {
 
     /// Whether a message with this source and tag fits, for a receive found in the index of
     /// `class`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn fits(&self, class: WildcardClass, source: u32, tag: u32) -> bool {
         class.accepts(self.source, self.tag, source, tag)
     }
@@ -82,12 +82,12 @@ impl Link {
         Self(AtomicU32::new(ReceiveId::NIL.0))
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn get(&self) -> ReceiveId {
         ReceiveId(self.0.load(Relaxed))
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn set(&self, receive: ReceiveId) {
         self.0.store(receive.0, Relaxed);
     }

@@ -244,7 +244,7 @@ pub fn choose(fault: Option<Fault>) {
 static CHOSEN: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
 
 #[cfg(dpamatch_faults)]
-#[inline(always)]
+#[inline]
 pub(crate) fn chosen(fault: Fault) -> bool {
     CHOSEN.load(core::sync::atomic::Ordering::Relaxed) == fault as u32 + 1
 }

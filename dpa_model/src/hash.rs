@@ -30,7 +30,7 @@ impl Hashes {
     }
 
     /// Sets each hash as soon as it is computed: a sending loop has no register to spare for them.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn set(&mut self, source: Rank, tag: Tag) {
         self.both = both(source.get(), tag.get());
         self.tag = one(tag.get());
@@ -83,7 +83,7 @@ fn mix(value: u64) -> u32 {
 }
 
 /// Reduces a hash to `0..bins` without a division.
-#[inline(always)]
+#[inline]
 pub(crate) fn reduce(hash: u32, bins: u32) -> u32 {
     ((u64::from(hash) * u64::from(bins)) >> 32) as u32
 }

@@ -85,7 +85,7 @@ impl HostAddress {
     ///
     /// # Safety
     /// The safety contracts of [`put`](Self::put) and [`copy`] apply.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn put_in_loop(self, capacity: u32, bytes: &[u8]) {
         let length = bytes.len().min(capacity as usize);
         // SAFETY: the caller's promise.
@@ -96,7 +96,7 @@ impl HostAddress {
     ///
     /// # Safety
     /// Both sides hold the part, and do not overlap.
-    #[inline(always)]
+    #[inline]
     unsafe fn put_part(self, bytes: usize, from: *const u8, at: &mut usize) {
         // SAFETY: the caller gives a part that both sides hold.
         unsafe { core::ptr::copy_nonoverlapping(from.add(*at), self.0.add(*at), bytes) };

@@ -74,13 +74,13 @@ impl CommView {
     }
 
     /// Classes with posted receives.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn classes(&self) -> ClassSet {
         ClassSet::from_bits(self.kinds as u8)
     }
 
     /// Whether all posted receives are without wildcards and messages do not overtake.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn is_exact(&self) -> bool {
         self.kinds == 1 << WildcardClass::Exact as u32
     }
@@ -95,7 +95,7 @@ impl CommView {
     }
 
     /// Marks that no receive of this class is posted.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn remove(&mut self, class: WildcardClass) {
         self.kinds &= !(1 << class as u32);
     }
@@ -111,13 +111,13 @@ impl CommView {
     }
 
     /// Copies the classes of another view of this communicator.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn follow(&mut self, other: &Self) {
         self.kinds = other.kinds;
     }
 
     /// Whether messages may overtake each other.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn overtaking(&self) -> bool {
         self.kinds & OVERTAKING != 0
     }
@@ -287,7 +287,7 @@ impl Indexes<'_> {
 }
 
 /// Whether a receive of this class is live and fits.
-#[inline(always)]
+#[inline]
 pub(crate) fn is_live(class: WildcardClass, descriptor: &Descriptor, key: &Key) -> bool {
     // SAFETY: handlers search inside a block, the boundary between blocks (D1).
     let posted = unsafe { descriptor.posted.peek() };

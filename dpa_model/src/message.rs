@@ -50,7 +50,7 @@ pub(crate) struct Entry {
 
 const _: () = assert!(size_of::<Entry>() == 56 && INLINE_BYTES == size_of::<[u64; 3]>());
 
-#[inline(always)]
+#[inline]
 pub(crate) fn inline_bytes(payload: &[u64; 3], length: u32) -> &[u8] {
     // SAFETY: the array is 24 initialized bytes and outlives the slice.
     let bytes = unsafe { core::slice::from_raw_parts(payload.as_ptr().cast::<u8>(), INLINE_BYTES) };
@@ -59,7 +59,7 @@ pub(crate) fn inline_bytes(payload: &[u64; 3], length: u32) -> &[u8] {
 
 impl Entry {
     /// How the data gets to a buffer of `capacity` bytes.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn transfer(&self, capacity: u32) -> Transfer {
         Transfer::new(self.protocol, self.length, capacity)
     }
@@ -190,14 +190,14 @@ impl Target {
     }
 
     /// Whether this target of `class` accepts a message; callers compare the communicator.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn accepts(&self, class: WildcardClass, source: Rank, tag: Tag) -> bool {
         class.accepts(self.source, self.tag, source, tag)
     }
 }
 
 /// Source and tag in one word, so that a loop loads, compares and stores them together.
-#[inline(always)]
+#[inline]
 pub(crate) fn one_word(source: u32, tag: u32) -> u64 {
     u64::from(source) | u64::from(tag) << u32::BITS
 }

@@ -42,13 +42,13 @@ impl Progress {
     }
 
     /// Publishes that the worker has passed `phase` of a block.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn reach(&self, block: u64, phase: Phase, release: Ordering) {
         self.0.store(block << PHASE_BITS | phase as u64, release);
     }
 
     /// Whether the worker has passed `phase` of that block.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn has_reached(&self, block: u64, phase: Phase, acquire: Ordering) -> bool {
         self.0.load(acquire) >= (block << PHASE_BITS | phase as u64)
     }

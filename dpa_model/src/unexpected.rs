@@ -60,7 +60,7 @@ const _: () = assert!(size_of::<Unexpected>() == 128);
 
 impl Unexpected {
     /// How the data gets to a buffer of `capacity` bytes.
-    #[inline(always)]
+    #[inline]
     fn transfer(&self, capacity: u32) -> Transfer {
         Transfer::new(self.protocol, self.message.length, capacity)
     }
@@ -82,14 +82,14 @@ indexed!([Unexpected] by StoredId);
 indexed!([Chain] by BinId);
 
 /// An entry that the free list handed out. Chains name no others.
-#[inline(always)]
+#[inline]
 fn entry_of(entries: &mut [Unexpected], message: StoredId) -> &mut Unexpected {
     // SAFETY: only the free list makes numbers of entries, and all are in the table.
     unsafe { unchecked_mut(entries, message) }
 }
 
 /// A chain of a communicator with tables.
-#[inline(always)]
+#[inline]
 fn chain_of(chains: &mut [Chain], bin: BinId) -> &mut Chain {
     // SAFETY: communicators get only bins of the table, and each bin has a chain.
     unsafe { unchecked_mut(chains, bin) }

@@ -257,7 +257,7 @@ impl Boundary {
         true
     }
 
-    #[inline(always)]
+    #[inline]
     fn count_matched(&mut self, nic: &Shared, messages: u64) {
         self.matched += messages;
         nic.block_sizes.note(1, messages);
@@ -311,7 +311,7 @@ pub struct MessageRow<'a> {
 
 impl MessageRow<'_> {
     /// Messages that took a receive.
-    #[inline(always)]
+    #[inline]
     pub fn taken(&self) -> u64 {
         self.taken
     }

@@ -16,7 +16,7 @@ use crate::unexpected::UnexpectedStore;
 use crate::{CommId, Envelope, WildcardClass};
 
 /// Whether a command posts a receive of this class in this communicator.
-#[inline(always)]
+#[inline]
 fn is_post(command: &Command, comm: CommId, class: WildcardClass) -> bool {
     matches!(command, Command::Post(post) if post.comm == comm && post.target.class == class)
 }
@@ -34,7 +34,7 @@ pub(super) struct PostBatch<'a> {
 
 impl PostBatch<'_> {
     /// The post at a place of the batch, if it is due and belongs to the batch.
-    #[inline(always)]
+    #[inline]
     fn look(&self, class: WildcardClass, place: usize) -> Option<Peek<'_, Command>> {
         let stamp = self.commands.stamp_if_ready(place)?;
         // SAFETY: seen ready, and released only at the end of `admit`.
@@ -43,7 +43,7 @@ impl PostBatch<'_> {
     }
 
     /// Reports the step of a post that is executed now.
-    #[inline(always)]
+    #[inline]
     fn begin(&self, place: usize) {
         if place > 0 {
             self.due.begin(self.place + place);

@@ -384,7 +384,7 @@ impl HostPort {
     ///
     /// # Panics
     /// If no ended receive holds the slot.
-    #[inline(always)]
+    #[inline]
     pub fn free_slot(&mut self, slot: usize) -> Option<Vec<u8>> {
         self.requests.free(slot)
     }
@@ -582,7 +582,7 @@ impl HostPort {
     }
 
     /// Releases the read positions if there are enough.
-    #[inline(always)]
+    #[inline]
     fn record_read(&mut self) {
         if self.results_head - self.results_released >= RELEASE_EVERY {
             self.release();
@@ -640,7 +640,7 @@ impl HostPort {
         self.shared.name
     }
 
-    #[inline(always)]
+    #[inline]
     fn has_room(&mut self) -> bool {
         self.commands_tail < self.commands_end || self.room() > 0
     }
@@ -652,7 +652,7 @@ impl HostPort {
         self.commands_end - self.commands_tail
     }
 
-    #[inline(always)]
+    #[inline]
     fn issue(&mut self, command: Command, stamp: u64) {
         self.commands_counted += 1;
         self.push(command, stamp);

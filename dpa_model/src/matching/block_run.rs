@@ -34,7 +34,7 @@ impl<'a, C> BlockRun<'a, C> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn entry(&self, handler: usize) -> Peek<'a, Entry> {
         // SAFETY: the leader saw the block's entries ready, and releases them only after its end.
         unsafe { self.entries.peek(handler) }

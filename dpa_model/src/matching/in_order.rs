@@ -321,7 +321,7 @@ fn unlink_found(
 }
 
 /// Writes no counter that does not change.
-#[inline(always)]
+#[inline]
 fn add(counter: &Counter, count: usize) {
     if count > 0 {
         counter.add(count as u64);
