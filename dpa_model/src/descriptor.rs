@@ -55,7 +55,7 @@ pub(crate) struct Posted {
 
 impl Posted {
     /// The place of the receive in its sequence.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn sequence(&self) -> Sequence {
         Sequence {
             run: self.run,

@@ -312,7 +312,7 @@ pub fn weaken(what: &str) -> bool {
 /// The ordering, or a weaker one if the place was chosen.
 #[cfg(any(dpamatch_loom, dpamatch_faults))]
 #[cfg_attr(dpamatch_loom, track_caller)]
-#[inline(always)]
+#[inline]
 pub fn ordering(place: u32, ordering: crate::sync::Ordering) -> crate::sync::Ordering {
     use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
     #[cfg(dpamatch_loom)]

@@ -38,7 +38,7 @@ impl Hashes {
     }
 
     /// Computes only the hash that the index of `class` uses.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn for_class(class: WildcardClass, source: Rank, tag: Tag) -> u32 {
         match class {
             WildcardClass::Exact => both(source.get(), tag.get()),

@@ -31,7 +31,7 @@ impl HostAddress {
     /// # Safety
     /// The address starts a live buffer of at least `capacity` bytes. Only the caller accesses it
     /// until it reports the request complete.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn put(self, capacity: u32, bytes: &[u8]) {
         let length = bytes.len().min(capacity as usize);
         if length == 8 {
@@ -49,7 +49,7 @@ impl HostAddress {
     ///
     /// # Safety
     /// The safety contract of [`put`](Self::put) applies.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn put_inline(self, capacity: u32, payload: &[u64; 3], length: u32) {
         let count = length.min(capacity) as usize;
         let from = payload.as_ptr().cast::<u8>();
@@ -107,7 +107,7 @@ impl HostAddress {
     ///
     /// # Safety
     /// Both sides hold eight bytes, and do not overlap.
-    #[inline(always)]
+    #[inline]
     unsafe fn put_word(self, from: *const u8) {
         // SAFETY: the caller gives eight bytes on both sides, aligned to 8 if required.
         unsafe {

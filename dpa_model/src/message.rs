@@ -79,7 +79,7 @@ pub(crate) enum Transfer {
 
 impl Transfer {
     /// How a payload gets to a buffer of `capacity` bytes.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn new(protocol: Protocol, length: u32, capacity: u32) -> Self {
         let is_short = (INLINE_BYTES as u32 + 1..=BYTES_MAX as u32).contains(&length);
         match protocol {
@@ -117,7 +117,7 @@ pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
 
 /// Writes 8 to [`INLINE_BYTES`] bytes into an entry in three parts of eight, which may overlap: a
 /// copy of another length would be a call. The bytes behind them stay.
-#[inline(always)]
+#[inline]
 pub(crate) fn put_words(bytes: &[u8], payload: &mut [u64; 3]) {
     let length = bytes.len();
     assert!((8..=INLINE_BYTES).contains(&length), "{length}");
@@ -159,7 +159,7 @@ pub(crate) struct Target {
 
 impl Target {
     /// The target of a receive without wildcards, the common case.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn exact(source: Rank, tag: Tag) -> Self {
         let class = WildcardClass::Exact;
         Self {
@@ -171,7 +171,7 @@ impl Target {
     }
 
     /// Inlined, because most callers know whether there are wildcards.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn from_selector(selector: Selector) -> Self {
         let nobody = Rank::default();
         let none = Tag::default();

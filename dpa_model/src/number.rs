@@ -179,7 +179,7 @@ pub(crate) struct Sequence {
 }
 
 impl Sequence {
-    #[inline(always)]
+    #[inline]
     pub(crate) fn plus(self, receives: u64) -> Self {
         Self {
             run: self.run.plus(receives),
@@ -214,7 +214,7 @@ impl QueueId {
     /// The queue that the first sender gets.
     pub(crate) const FIRST: Self = Self(0);
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn next_of(self, queues: usize) -> Self {
         if self.0 + 1 < queues {
             Self(self.0 + 1)

@@ -50,7 +50,7 @@ impl Leader {
     ///
     /// # Complexity
     /// O(messages in the searched chain).
-    #[inline(always)]
+    #[inline]
     pub fn post_now(&mut self, comm: CommId, selector: Selector, number: u32) -> Now<u64> {
         debug_assert!(self.is_settled());
         let Selector { source, tag } = selector;
@@ -79,7 +79,7 @@ impl Leader {
 
     /// Consecutive messages of one communicator. `None`: they belong in the queues, as for
     /// [`Now::Queue`].
-    #[inline(always)]
+    #[inline]
     pub fn row(&mut self, comm: CommId) -> Option<MessageRow<'_>> {
         debug_assert!(self.is_settled());
         let Self {
@@ -142,7 +142,7 @@ impl Leader {
 
 impl Boundary {
     /// Posts a receive without wildcards.
-    #[inline(always)]
+    #[inline]
     fn enter_exact_now(
         &mut self,
         nic: &Shared,
@@ -198,7 +198,7 @@ impl Boundary {
     }
 
     /// The result of [`enter_free`].
-    #[inline(always)]
+    #[inline]
     fn entered<T>(
         &mut self,
         nic: &Shared,
@@ -266,7 +266,7 @@ impl Boundary {
 
 /// Appends a receive to the posted queue: communicator, target and number. Returns whether it is
 /// the only one of its class. `None`: no descriptor is free.
-#[inline(always)]
+#[inline]
 fn enter_free(
     nic: &Shared,
     control: &mut Communicator,
@@ -320,7 +320,7 @@ impl MessageRow<'_> {
     ///
     /// # Complexity
     /// O(receives in the searched chains).
-    #[inline(always)]
+    #[inline]
     pub fn take(&mut self, source: Rank, tag: Tag) -> Now<u32> {
         if !self.view.is_exact() {
             return self.search(source, tag);
@@ -395,7 +395,7 @@ impl MessageRow<'_> {
 }
 
 impl Drop for MessageRow<'_> {
-    #[inline(always)]
+    #[inline]
     fn drop(&mut self) {
         let (nic, first) = (self.nic, self.taken - self.searched);
         if first > 0 {

@@ -159,7 +159,7 @@ impl Boundary {
     }
 
     /// Counts further posted receives of this class.
-    #[inline(always)]
+    #[inline]
     fn count_entered(&mut self, nic: &Shared, comm: CommId, class: WildcardClass, count: u32) {
         nic.boundary_counters
             .posted_high
@@ -173,7 +173,7 @@ impl Boundary {
     }
 
     /// Counts receives of this class that are no longer posted.
-    #[inline(always)]
+    #[inline]
     fn count_left(&mut self, nic: &Shared, comm: CommId, class: WildcardClass, count: usize) {
         let control = &mut self.comms[comm.0 as usize];
         control.posted[class as usize] -= count as u32;

@@ -303,7 +303,7 @@ impl Unique {
 }
 
 /// Prefetches the line at `place`; a hint without effect on the result.
-#[inline(always)]
+#[inline]
 pub(crate) fn prefetch<T>(place: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a prefetch reads nothing and cannot fault; SSE is part of every x86_64.
