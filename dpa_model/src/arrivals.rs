@@ -27,7 +27,7 @@ use crate::completion_queue::CompletionQueue;
 use crate::number::QueueId;
 use crate::sync::{AtomicU64, Relaxed};
 
-/// Most completion queues.
+/// Maximum number of completion queues.
 pub const COMPLETION_QUEUES_MAX: usize = 64;
 
 #[derive(Debug)]
@@ -111,12 +111,12 @@ impl Arrivals {
     }
 
     /// Number of queues, counted from the first, that ever had a sender; at least 1.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn in_use(&self) -> usize {
         self.in_use.load(Relaxed) as usize
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn queue(&self, queue: QueueId) -> &CompletionQueue {
         &self.queues[queue.0]
     }

@@ -53,7 +53,7 @@ impl Bin {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn head(&self) -> ReceiveId {
         self.head.get()
     }
@@ -69,7 +69,7 @@ impl Bin {
     }
 
     /// The last receive of the chain, or `NIL`; boundary only.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn tail(&self) -> ReceiveId {
         self.tail.get()
     }
@@ -208,7 +208,7 @@ impl Bin {
                 if next == ReceiveId::NIL {
                     self.tail.set(before);
                 }
-                // `descriptor.next` stays: a searcher may stand here (B2).
+                // `descriptor.next` stays: a searcher may be at this receive (B2).
                 descriptor.state.store(state::FREE, Relaxed);
                 step!(Unlinked { receive: current.0 });
                 unlinked += 1;
@@ -305,6 +305,41 @@ mod tests {
         post(&bin, &receives, 2);
         assert_eq!(chain(&bin, &receives), [0, 2]);
     }
+
+    /// Consumed receives whose removers missed the lock leave with a later one, and posted ones
+    /// stay.
+    #[test]
+    fn consumed_receives_before_one_leave_with_it() {
+        // One bit for each receive before the last: consumed.
+        for consumed in 0..1 << (RECEIVES - 1) {
+            let (bin, receives) = (Bin::empty(), table(RECEIVES as usize + 1));
+            for receive in 0..RECEIVES {
+                post(&bin, &receives, receive);
+            }
+            let is_consumed = |receive: &u32| consumed >> receive & 1 == 1;
+            for receive in (0..RECEIVES - 1).filter(is_consumed) {
+                receives[ReceiveId(receive)]
+                    .state
+                    .store(state::CONSUMED, Relaxed);
+            }
+            bin.unlink_up_to(&receives, ReceiveId(RECEIVES - 1));
+            let left: Vec<u32> = (0..RECEIVES - 1)
+                .filter(|receive| !is_consumed(receive))
+                .collect();
+            assert_eq!(chain(&bin, &receives), left, "{consumed:b}");
+            assert_eq!(bin.length() as usize, left.len(), "{consumed:b}");
+            for receive in 0..RECEIVES {
+                let state = receives[ReceiveId(receive)].state.load(Relaxed);
+                let expected = [state::FREE, state::POSTED];
+                assert_eq!(state, expected[usize::from(left.contains(&receive))]);
+            }
+            // The chain ends with the last posted receive.
+            post(&bin, &receives, RECEIVES);
+            let end = [RECEIVES];
+            assert_eq!(chain(&bin, &receives), [left.as_slice(), &end].concat());
+        }
+    }
+
     /// An eager remover panics if the lock's holder has died.
     #[test]
     #[cfg(feature = "std")]

@@ -9,7 +9,7 @@
 //! (see progress.rs): the block and phase that worker w has passed. Phase 1: all handlers of slice
 //! w have booked and published their candidates. Phase 2: all are matched. Phase 3: all protocol
 //! work is done. Only worker w writes its word, which only grows, so it needs neither a reset nor a
-//! read-modify-write. `bitmap`: replaces phase 1 if the options ask for it (see bitmap.rs).
+//! read-modify-write. `bitmap`: replaces phase 1 if the options select it (see bitmap.rs).
 //!
 //! **Invariants.** K1: a handler's candidate is constant from phase 1 of its slice to the end of
 //! the block. K2: a worker reads candidates only of lower slices, after it saw their phase 1
@@ -35,7 +35,7 @@ use core::ops::Range;
 use crossbeam_utils::CachePadded;
 
 use crate::bitmap::Bitmap;
-use crate::matching::Key;
+use crate::matching::DomainKey;
 use crate::number::{QueueId, ReceiveId, WorkerId};
 pub(crate) use crate::progress::Phase;
 use crate::progress::Progress;
@@ -98,7 +98,7 @@ impl BlockInfo {
     }
 }
 
-/// Shortest slice, as a reciprocal factor: a card's units divide slowly.
+/// The minimum length of a slice, as a reciprocal factor: a card's units divide slowly.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SliceMin(usize);
 
@@ -126,8 +126,8 @@ impl Keys<'_> {
     const ROW: usize = 8;
 
     #[inline(always)]
-    pub(crate) fn find(self, from: usize, wanted: impl Fn(Key) -> bool) -> Option<usize> {
-        let is_wanted = |key: &AtomicU64| wanted(Key(key.load(Relaxed)));
+    pub(crate) fn find(self, from: usize, wanted: impl Fn(DomainKey) -> bool) -> Option<usize> {
+        let is_wanted = |key: &AtomicU64| wanted(DomainKey(key.load(Relaxed)));
         let rows = self.0[from..].chunks_exact(Self::ROW);
         let at = from + Self::ROW * rows.take_while(|row| !row.iter().any(is_wanted)).count();
         self.0[at..]
@@ -137,15 +137,15 @@ impl Keys<'_> {
     }
 
     #[inline(always)]
-    pub(crate) fn find_last(self, wanted: impl Fn(Key) -> bool) -> Option<usize> {
+    pub(crate) fn find_last(self, wanted: impl Fn(DomainKey) -> bool) -> Option<usize> {
         self.0
             .iter()
-            .rposition(|key| wanted(Key(key.load(Relaxed))))
+            .rposition(|key| wanted(DomainKey(key.load(Relaxed))))
     }
 
     #[inline(always)]
-    pub(crate) fn each_from(self, from: usize, mut see: impl FnMut(Key)) {
-        let mut see = |key: &AtomicU64| see(Key(key.load(Relaxed)));
+    pub(crate) fn each_from(self, from: usize, mut see: impl FnMut(DomainKey)) {
+        let mut see = |key: &AtomicU64| see(DomainKey(key.load(Relaxed)));
         let rows = self.0[from..].chunks_exact(Self::ROW);
         let rest = rows.remainder();
         rows.for_each(|row| row.iter().for_each(&mut see));
@@ -202,7 +202,7 @@ impl Block {
     /// Bytes for each handler.
     pub(crate) const HANDLER_BYTES: usize = 2 * size_of::<PlainCell<ReceiveId>>();
     /// Bytes for each handler of a block with domains.
-    pub(crate) const KEY_BYTES: usize = size_of::<Key>();
+    pub(crate) const KEY_BYTES: usize = size_of::<DomainKey>();
 
     /// Starts a shared block; leader only, after the end of the last block (K3).
     #[inline]
@@ -310,6 +310,7 @@ impl Block {
         self.broken.store(1, Relaxed);
     }
 
+    /// Publishes the candidate of a handler.
     ///
     /// # Safety
     /// The caller runs this handler and has not reached phase 1.
@@ -332,8 +333,8 @@ impl Block {
 
     /// The key of a handler's message in this block, or one of an earlier block.
     #[inline(always)]
-    pub(crate) fn key(&self, handler: usize) -> Key {
-        Key(self.keys[handler].load(Relaxed))
+    pub(crate) fn key(&self, handler: usize) -> DomainKey {
+        DomainKey(self.keys[handler].load(Relaxed))
     }
 
     #[inline(always)]
@@ -348,12 +349,12 @@ impl Block {
 
     /// Writes the key of a handler's message.
     #[inline(always)]
-    pub(crate) fn set_key(&self, handler: usize, Key(key): Key) {
+    pub(crate) fn set_key(&self, handler: usize, DomainKey(key): DomainKey) {
         self.keys[handler].store(key, Relaxed);
     }
 
-    /// A slice with domains has met a conflict in this block.
-    pub(crate) fn note_conflict(&self, block: u64) {
+    /// Records that a slice with domains has met a conflict in this block.
+    pub(crate) fn record_conflict(&self, block: u64) {
         self.in_conflict.raise(block);
     }
 

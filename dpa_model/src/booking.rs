@@ -1,7 +1,7 @@
 //! Bookings of a receive: one bit per handler (O10, S22).
 //!
 //! **Where.** The bits of the first 64 handlers are one word in the descriptor's own line, so a NIC
-//! with up to 64 handlers touches nothing else. A table beside the descriptors, three words a
+//! with up to 64 handlers touches nothing else. A separate table, three words a
 //! receive, holds the bits of further handlers, up to [`HANDLERS_MAX`]; only a NIC with such
 //! handlers has it. So descriptors keep their 64 bytes (O29).
 //!
@@ -17,7 +17,7 @@ use crate::sync::{AtomicU64, Relaxed};
 /// Widest block: BlueField-3's DPA has 256 threads, each of which runs one handler.
 pub const HANDLERS_MAX: usize = 256;
 
-/// Handlers whose bits lie in the descriptor.
+/// Number of handlers whose bits are in the descriptor.
 const NEAR: usize = 64;
 
 const WORDS: usize = HANDLERS_MAX / 64;

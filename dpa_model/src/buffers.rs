@@ -2,7 +2,7 @@
 //! host (O19, O22).
 //!
 //! **Layout.** Each buffer begins with a cache line and has an odd number of lines. So messages of
-//! neighbouring buffers lie in different sets of a cache, where buffers of a page would share one.
+//! neighbouring buffers are in different sets of a cache, where buffers of a page would share one.
 
 use alloc::boxed::Box;
 use core::cell::UnsafeCell;
@@ -58,7 +58,7 @@ impl Buffers {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn place(&self, buffer: usize, length: usize) -> *mut u8 {
         assert!(length <= self.size && buffer < self.guards.len());
         // SAFETY: `new` took memory for this buffer, behind the lines of those before it.

@@ -17,12 +17,12 @@ unsafe extern "C" {
 /// Position of the result of a message that nobody receives.
 pub(crate) const GIVEN_UP: u64 = u64::MAX;
 
-#[inline(always)]
+#[inline]
 pub(crate) fn pause() {
     dpamatch_pause();
 }
 
-#[inline(always)]
+#[inline]
 pub(crate) fn write_back() {
     dpamatch_write_back();
 }

@@ -58,7 +58,7 @@ impl Labels {
     };
 
     /// The label of a receive that now enters the posted queue.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn next(&mut self) -> Label {
         let label = self.next;
         self.next = label.plus(1);
@@ -84,7 +84,7 @@ impl Labels {
         self.new_run(class)
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn new_run(&mut self, class: WildcardClass) -> RunPlace {
         self.runs += 1;
         RunPlace::first(self.runs, class)
@@ -231,9 +231,9 @@ mod tests {
         let class = WildcardClass::AnySource;
         let from_any =
             |tag| crate::Selector::new(crate::SourceSel::Any, crate::Tag::new(tag).unwrap());
-        let [five, six] = [5, 6].map(|tag| Target::of(from_any(tag)));
+        let [five, six] = [5, 6].map(|tag| Target::from_selector(from_any(tag)));
         let receives = crate::descriptor::table(1);
-        // SAFETY: no other thread knows the table.
+        // SAFETY: no other thread has a reference to the table.
         let mut last = unsafe { receives[0].posted() };
         let mut post = |last: &mut Posted, target: &Target, first: bool| {
             let label = labels.next();
@@ -246,32 +246,32 @@ mod tests {
         let one = post(&mut last, &five, true);
         let two = post(&mut last, &five, false);
         assert_eq!((two.run.place(), one.plus(1)), (1, two));
-        assert!(two.is_that_of(one));
+        assert!(two.is_same_sequence(one));
         let other = post(&mut last, &six, false);
         assert_eq!(other.run.place(), 0);
-        assert!(!other.run.is_of_run_of(one.run) && !other.is_that_of(one));
+        assert!(!other.run.is_same_run(one.run) && !other.is_same_sequence(one));
         let again = post(&mut last, &five, false);
-        assert!(again.run.place() == 0 && !again.run.is_of_run_of(one.run));
-        // A receive of another chain lies between.
+        assert!(again.run.place() == 0 && !again.run.is_same_run(one.run));
+        // A receive of another chain is between.
         labels.next();
         let behind = labels.run_after(Some(&last), class, &five);
         let behind = Sequence {
             run: behind,
             label: labels.next(),
         };
-        assert!(behind.run == again.run.plus(1) && !behind.is_that_of(again));
+        assert!(behind.run == again.run.plus(1) && !behind.is_same_sequence(again));
         // A run ends early enough for the widest block to count on from each place.
         last.run = RunPlace::first(7, class).plus((1 << 16) - 258);
         let end = labels.run_after(Some(&last), class, &five);
         assert_eq!(
-            (end.place(), end.is_of_run_of(last.run)),
+            (end.place(), end.is_same_run(last.run)),
             ((1 << 16) - 257, true)
         );
-        assert!(end.plus(256).is_of_run_of(end) && !end.plus(257).is_of_run_of(end));
+        assert!(end.plus(256).is_same_run(end) && !end.plus(257).is_same_run(end));
         last.run = end;
         let next = labels.run_after(Some(&last), class, &five);
         assert_eq!(
-            (next.place(), next.is_of_run_of(end), next.class()),
+            (next.place(), next.is_same_run(end), next.class()),
             (0, false, class)
         );
     }

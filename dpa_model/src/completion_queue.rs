@@ -36,9 +36,9 @@ pub(crate) struct CompletionQueue {
     tail: CachePadded<AtomicU64>,
     /// Until the head reaches this, short messages leave room for longer ones. A hint.
     reserved: CachePadded<AtomicU64>,
-    /// Positions from the head on that have a bounce buffer of their own.
+    /// Positions from the head on that have their own bounce buffer.
     with_buffer: u64,
-    /// A position's bits that name its bounce buffer; 0 if only a division tells.
+    /// A position's bits that name its bounce buffer; 0 if only a division finds it.
     buffer_bits: u64,
     /// Whether several senders may fill the queue.
     shared: bool,
@@ -59,7 +59,7 @@ pub(crate) struct Claims {
 impl Claims {
     /// The next position for a message in its entry, or with a bounce buffer, if it needs no check
     /// of the queue.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn next_sure(&mut self, bounced: bool) -> Option<u64> {
         let position = self.tail;
         (position < self.sure[usize::from(bounced)]).then(|| {
@@ -139,7 +139,7 @@ impl CompletionQueue {
         claimed == dealt_with && !waits && self.ring.head() == dealt_with
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn bounce_buffer(&self, position: u64) -> usize {
         match self.buffer_bits {
             0 => (position % self.with_buffer) as usize,
@@ -154,7 +154,7 @@ impl CompletionQueue {
     }
 
     /// Claims the next position for this sender.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn claim(&self, claims: &mut Claims, bounced: bool) -> Result<u64, NotReady> {
         match claims.next_sure(bounced) {
             Some(position) => Ok(position),
@@ -187,7 +187,7 @@ impl CompletionQueue {
         }
     }
 
-    /// Loads the next position, unless the sender counts by itself.
+    /// Loads the next position, unless the sender counts its own positions.
     fn see_tail(&self, claims: &mut Claims) {
         if self.shared {
             claims.tail = self.tail.load(Relaxed);

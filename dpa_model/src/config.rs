@@ -8,9 +8,9 @@ use crate::arrivals::COMPLETION_QUEUES_MAX;
 pub use crate::booking::HANDLERS_MAX;
 use crate::region::REGIONS_MAX;
 
-/// Most bins in one hash table.
+/// Maximum number of bins in one hash table.
 pub const BINS_MAX: usize = 1 << 20;
-/// Least handlers of a slice, unless the configuration sets it.
+/// Minimum number of handlers of a slice, unless the configuration sets it.
 pub const SLICE_MIN: usize = 16;
 /// BlueField-3: memory of the DPA, as devices report it.
 pub const DPA_MEMORY_BYTES: u64 = 1 << 30;
@@ -34,7 +34,7 @@ pub enum UnexpectedFull {
     /// receiver-not-ready.
     ///
     /// For measurements and for programs that post every receive before its message is sent; not
-    /// for MPI programs in general (MPI 4.1, section 3.5). The held message stands at the head of
+    /// for MPI programs in general (MPI 4.1, section 3.5). The held message is at the head of
     /// the queue, where no probe finds it. It also holds the messages behind it, even if their
     /// receives are posted.
     BackPressure,
@@ -87,8 +87,8 @@ pub struct NicConfig {
     pub handlers: usize,
     /// M, the host threads that may run them: `1..=256`.
     pub workers: usize,
-    /// Least handlers that a worker runs, unless the block has fewer: shorter slices cost more in
-    /// hand-overs than they gain. 0: at least [`SLICE_MIN`], and the threads of a
+    /// Minimum number of handlers that a worker runs, unless the block has fewer: shorter slices
+    /// cost more in hand-overs than they gain. 0: at least [`SLICE_MIN`], and the threads of a
     /// [`Pool`](crate::Pool) share blocks only while measurements show a gain.
     pub slice_min: usize,
     /// Receive descriptors (O7).
@@ -167,9 +167,9 @@ pub enum ConfigError {
         what: &'static str,
         /// Value given.
         value: usize,
-        /// Least allowed.
+        /// Minimum allowed.
         least: usize,
-        /// Most allowed.
+        /// Maximum allowed.
         most: usize,
     },
     /// A queue's depth must be a power of two.
@@ -289,7 +289,7 @@ impl NicConfig {
             self.unexpected,
         )?;
         range("regions", self.regions, 1, REGIONS_MAX)?;
-        let footprint = crate::Footprint::of(self);
+        let footprint = crate::Footprint::new(self);
         let needed = footprint.nic_bytes();
         if needed > self.memory_bytes {
             return Err(ConfigError::Memory {
@@ -470,7 +470,7 @@ mod tests {
 
     #[test]
     fn memory_may_be_used_to_the_last_byte() {
-        let footprint = crate::Footprint::of(&NicConfig::default());
+        let footprint = crate::Footprint::new(&NicConfig::default());
         let (nic, host) = (footprint.nic_bytes(), footprint.host_bytes());
         for spare in [0, 1] {
             let config = NicConfig {

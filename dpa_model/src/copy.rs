@@ -1,8 +1,8 @@
 //! Copies of payloads inside loops over messages.
 
-/// Fewest bytes that [`copy`] takes.
+/// Minimum number of bytes for [`copy`].
 pub(crate) const BYTES_MIN: usize = 16;
-/// Most bytes that a loop copies in place. A call takes less time for more.
+/// Maximum number of bytes that a loop copies in place. A call takes less time for more.
 pub(crate) const BYTES_MAX: usize = 512;
 
 /// On other machines, such as a DPA, an unaligned store takes eight byte stores.
@@ -22,7 +22,7 @@ pub(crate) unsafe fn copy(from: &[u8], to: *mut u8) {
         // SAFETY: the caller's promise.
         return unsafe { core::ptr::copy_nonoverlapping(from.as_ptr(), to, length) };
     }
-    // SAFETY: every part lies inside `from`, and as far inside the target.
+    // SAFETY: every part is inside `from`, and as far inside the target.
     let part = |at: usize| unsafe {
         let (from, to) = (from.as_ptr().add(at).cast::<[u8; 16]>(), to.add(at).cast());
         core::ptr::copy_nonoverlapping(from, to, 1);

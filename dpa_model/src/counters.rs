@@ -130,7 +130,7 @@ impl BlockSizes {
         Self((0..=handlers).map(|_| Counter::default()).collect())
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn note(&self, count: usize, blocks: u64) {
         self.0[count].add(blocks);
     }

@@ -7,7 +7,7 @@
 //! bin's lock, the boundary, or the worker that runs the block alone, which needs no mark in
 //! between (`POSTED -> FREE`). Only the boundary posts a free descriptor again, so not inside the
 //! block in which it was taken. `booking`: handler i sets bit i when it selects this receive (O10);
-//! the bits of handlers from 64 on lie beside the table (see booking.rs). `next`: the chain of the
+//! the bits of handlers from 64 on are in another table (see booking.rs). `next`: the chain of the
 //! bin; an unlinked descriptor keeps `next` until the block ends (S17).
 //!
 //! **Invariants.** D1: only the boundary writes `posted`, so it is constant inside a block. D2: no
@@ -55,7 +55,7 @@ pub(crate) struct Posted {
 
 impl Posted {
     /// The place of the receive in its sequence.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn sequence(&self) -> Sequence {
         Sequence {
             run: self.run,
@@ -65,9 +65,9 @@ impl Posted {
 
     /// Whether a message with this source and tag fits, for a receive found in the index of
     /// `class`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn fits(&self, class: WildcardClass, source: u32, tag: u32) -> bool {
-        class.accepts((self.source, self.tag), (source, tag))
+        class.accepts(self.source, self.tag, source, tag)
     }
 }
 
@@ -82,12 +82,12 @@ impl Link {
         Self(AtomicU32::new(ReceiveId::NIL.0))
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn get(&self) -> ReceiveId {
         ReceiveId(self.0.load(Relaxed))
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn set(&self, receive: ReceiveId) {
         self.0.store(receive.0, Relaxed);
     }

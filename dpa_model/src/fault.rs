@@ -244,7 +244,7 @@ pub fn choose(fault: Option<Fault>) {
 static CHOSEN: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
 
 #[cfg(dpamatch_faults)]
-#[inline(always)]
+#[inline]
 pub(crate) fn chosen(fault: Fault) -> bool {
     CHOSEN.load(core::sync::atomic::Ordering::Relaxed) == fault as u32 + 1
 }
@@ -312,7 +312,7 @@ pub fn weaken(what: &str) -> bool {
 /// The ordering, or a weaker one if the place was chosen.
 #[cfg(any(dpamatch_loom, dpamatch_faults))]
 #[cfg_attr(dpamatch_loom, track_caller)]
-#[inline(always)]
+#[inline]
 pub fn ordering(place: u32, ordering: crate::sync::Ordering) -> crate::sync::Ordering {
     use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
     #[cfg(dpamatch_loom)]

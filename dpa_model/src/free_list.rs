@@ -18,19 +18,19 @@ impl<Id: Copy + From<u32>> FreeList<Id> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn take(&mut self) -> Option<Id> {
         self.count = self.count.checked_sub(1)?;
         Some(self.free[self.count])
     }
 
     /// The places that [`take`](Self::take) will return, in order.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn next(&self) -> impl Iterator<Item = Id> {
         self.free[..self.count].iter().rev().copied()
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn take_all(&mut self, count: usize) {
         self.count -= count;
     }

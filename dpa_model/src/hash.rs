@@ -21,7 +21,7 @@ pub struct Hashes {
 impl Hashes {
     /// Computes all three; a sender does this once per message.
     #[inline]
-    pub fn of(source: Rank, tag: Tag) -> Self {
+    pub fn new(source: Rank, tag: Tag) -> Self {
         Self {
             both: both(source.get(), tag.get()),
             tag: one(tag.get()),
@@ -30,7 +30,7 @@ impl Hashes {
     }
 
     /// Sets each hash as soon as it is computed: a sending loop has no register to spare for them.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn set(&mut self, source: Rank, tag: Tag) {
         self.both = both(source.get(), tag.get());
         self.tag = one(tag.get());
@@ -38,8 +38,8 @@ impl Hashes {
     }
 
     /// Computes only the hash that the index of `class` uses.
-    #[inline(always)]
-    pub(crate) fn of_one(class: WildcardClass, source: Rank, tag: Tag) -> u32 {
+    #[inline]
+    pub(crate) fn for_class(class: WildcardClass, source: Rank, tag: Tag) -> u32 {
         match class {
             WildcardClass::Exact => both(source.get(), tag.get()),
             WildcardClass::AnySource => one(tag.get()),
@@ -83,7 +83,7 @@ fn mix(value: u64) -> u32 {
 }
 
 /// Reduces a hash to `0..bins` without a division.
-#[inline(always)]
+#[inline]
 pub(crate) fn reduce(hash: u32, bins: u32) -> u32 {
     ((u64::from(hash) * u64::from(bins)) >> 32) as u32
 }

@@ -31,7 +31,7 @@ impl HostAddress {
     /// # Safety
     /// The address starts a live buffer of at least `capacity` bytes. Only the caller accesses it
     /// until it reports the request complete.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn put(self, capacity: u32, bytes: &[u8]) {
         let length = bytes.len().min(capacity as usize);
         if length == 8 {
@@ -49,7 +49,7 @@ impl HostAddress {
     ///
     /// # Safety
     /// The safety contract of [`put`](Self::put) applies.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn put_inline(self, capacity: u32, payload: &[u64; 3], length: u32) {
         let count = length.min(capacity) as usize;
         let from = payload.as_ptr().cast::<u8>();
@@ -64,19 +64,19 @@ impl HostAddress {
         unsafe {
             // One copy per bit of `count`, the largest first.
             if count & 16 != 0 {
-                self.put_part::<16>(from, &mut at);
+                self.put_part(16, from, &mut at);
             }
             if count & 8 != 0 {
-                self.put_part::<8>(from, &mut at);
+                self.put_part(8, from, &mut at);
             }
             if count & 4 != 0 {
-                self.put_part::<4>(from, &mut at);
+                self.put_part(4, from, &mut at);
             }
             if count & 2 != 0 {
-                self.put_part::<2>(from, &mut at);
+                self.put_part(2, from, &mut at);
             }
             if count & 1 != 0 {
-                self.put_part::<1>(from, &mut at);
+                self.put_part(1, from, &mut at);
             }
         }
     }
@@ -85,29 +85,29 @@ impl HostAddress {
     ///
     /// # Safety
     /// The safety contracts of [`put`](Self::put) and [`copy`] apply.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn put_in_loop(self, capacity: u32, bytes: &[u8]) {
         let length = bytes.len().min(capacity as usize);
         // SAFETY: the caller's promise.
         unsafe { copy(bytes.get_unchecked(..length), self.0) };
     }
 
-    /// Copies a part, from `at` on.
+    /// Copies a part of `bytes` bytes, from `at` on.
     ///
     /// # Safety
     /// Both sides hold the part, and do not overlap.
-    #[inline(always)]
-    unsafe fn put_part<const BYTES: usize>(self, from: *const u8, at: &mut usize) {
+    #[inline]
+    unsafe fn put_part(self, bytes: usize, from: *const u8, at: &mut usize) {
         // SAFETY: the caller gives a part that both sides hold.
-        unsafe { core::ptr::copy_nonoverlapping(from.add(*at), self.0.add(*at), BYTES) };
-        *at += BYTES;
+        unsafe { core::ptr::copy_nonoverlapping(from.add(*at), self.0.add(*at), bytes) };
+        *at += bytes;
     }
 
     /// Copies eight bytes, the most common size.
     ///
     /// # Safety
     /// Both sides hold eight bytes, and do not overlap.
-    #[inline(always)]
+    #[inline]
     unsafe fn put_word(self, from: *const u8) {
         // SAFETY: the caller gives eight bytes on both sides, aligned to 8 if required.
         unsafe {

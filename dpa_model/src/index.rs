@@ -14,25 +14,25 @@ use crate::number::{BinId, Label, ReceiveId, unchecked};
 use crate::sync::{Counter, Relaxed};
 use crate::{ClassSet, HandlerCounters, Rank, Tag, WildcardClass};
 
-/// Compiles an expression for each class of receives, whose number is the constant `$name` in it,
-/// and runs the one of `$class`.
+/// Compiles an expression for each class of receives, which is the constant `$name` in it, and runs
+/// the one of `$class`.
 macro_rules! by_class {
     ($class:expr, $name:ident => $run:expr) => {
         match $class {
             $crate::WildcardClass::Exact => {
-                const $name: usize = 0;
+                const $name: $crate::WildcardClass = $crate::WildcardClass::Exact;
                 $run
             }
             $crate::WildcardClass::AnySource => {
-                const $name: usize = 1;
+                const $name: $crate::WildcardClass = $crate::WildcardClass::AnySource;
                 $run
             }
             $crate::WildcardClass::AnyTag => {
-                const $name: usize = 2;
+                const $name: $crate::WildcardClass = $crate::WildcardClass::AnyTag;
                 $run
             }
             $crate::WildcardClass::Any => {
-                const $name: usize = 3;
+                const $name: $crate::WildcardClass = $crate::WildcardClass::Any;
                 $run
             }
         }
@@ -74,13 +74,13 @@ impl CommView {
     }
 
     /// Classes with posted receives.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn classes(&self) -> ClassSet {
         ClassSet::from_bits(self.kinds as u8)
     }
 
     /// Whether all posted receives are without wildcards and messages do not overtake.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn is_exact(&self) -> bool {
         self.kinds == 1 << WildcardClass::Exact as u32
     }
@@ -95,7 +95,7 @@ impl CommView {
     }
 
     /// Marks that no receive of this class is posted.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn remove(&mut self, class: WildcardClass) {
         self.kinds &= !(1 << class as u32);
     }
@@ -106,18 +106,18 @@ impl CommView {
     }
 
     /// All classes are early ones from now on.
-    pub(crate) fn grow_old(&mut self) {
+    pub(crate) fn mark_all_early(&mut self) {
         self.kinds %= LATE;
     }
 
     /// Copies the classes of another view of this communicator.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn follow(&mut self, other: &Self) {
         self.kinds = other.kinds;
     }
 
     /// Whether messages may overtake each other.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn overtaking(&self) -> bool {
         self.kinds & OVERTAKING != 0
     }
@@ -162,17 +162,6 @@ pub(crate) struct Candidate {
     pub(crate) label: Label,
 }
 
-/// The head of a chain, from a message's point of view.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Oldest {
-    /// The head is live and fits.
-    Fits { bin: BinId, receive: ReceiveId },
-    /// The chain is empty.
-    None,
-    /// The head does not fit; the rest of the chain is not searched yet.
-    Other,
-}
-
 /// The indexes of one communicator, inside a block or at the boundary.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Indexes<'a> {
@@ -194,31 +183,35 @@ impl Indexes<'_> {
     ) -> Option<Candidate> {
         let mut best = None;
         // Unrolled: each class has its own compare, and a class without receives costs one test.
-        if self.view.classes().contains(WildcardClass::Exact) {
-            best = self.search_class::<0>(&key, skip_below, counters);
+        let classes = self.view.classes();
+        if classes.contains(WildcardClass::Exact) {
+            best = self.search_class(WildcardClass::Exact, &key, skip_below, counters);
         }
-        if self.view.classes().contains(WildcardClass::AnySource) {
-            best = older(best, self.search_class::<1>(&key, skip_below, counters));
+        if classes.contains(WildcardClass::AnySource) {
+            let found = self.search_class(WildcardClass::AnySource, &key, skip_below, counters);
+            best = older(best, found);
         }
-        if self.view.classes().contains(WildcardClass::AnyTag) {
-            best = older(best, self.search_class::<2>(&key, skip_below, counters));
+        if classes.contains(WildcardClass::AnyTag) {
+            let found = self.search_class(WildcardClass::AnyTag, &key, skip_below, counters);
+            best = older(best, found);
         }
-        if self.view.classes().contains(WildcardClass::Any) {
-            best = older(best, self.search_class::<3>(&key, skip_below, counters));
+        if classes.contains(WildcardClass::Any) {
+            let found = self.search_class(WildcardClass::Any, &key, skip_below, counters);
+            best = older(best, found);
         }
         best
     }
 
-    /// Walks the only chain of index `CLASS` that can hold the receive, up to the first live
-    /// fitting one. Counts the visited descriptors.
+    /// Walks the only chain of a class's index that can hold the receive, up to the first live
+    /// fitting one. Counts the visited descriptors. Inlined, because most callers know the class.
     #[inline(always)]
-    pub(crate) fn search_class<const CLASS: usize>(
+    pub(crate) fn search_class(
         &self,
+        class: WildcardClass,
         key: &Key,
         skip_below: usize,
         counters: &HandlerCounters,
     ) -> Option<Candidate> {
-        let class = WildcardClass::ALL[CLASS];
         let walked = walked(counters, class);
         let bin = self.view.bin(class, key.hashes.of_class(class));
         step!(BinRead { bin: bin.0 });
@@ -228,39 +221,20 @@ impl Indexes<'_> {
             return None;
         }
         // Fast exit: most searches end at the head.
-        match self.fitting::<CLASS>(head, ReceiveId::NIL, key, skip_below) {
+        match self.fitting(class, head, ReceiveId::NIL, key, skip_below) {
             Ok(found) => {
                 walked.add(1);
                 Some(found)
             }
-            Err(next) => self.walk_on::<CLASS>(head, next, key, skip_below, walked),
-        }
-    }
-
-    /// The head of the chain that [`search_class`](Self::search_class) walks, where most searches
-    /// end. The caller counts the visit and reports the step.
-    #[inline(always)]
-    pub(crate) fn oldest<const CLASS: usize>(&self, key: &Key) -> Oldest {
-        let class = WildcardClass::ALL[CLASS];
-        let bin = self.view.bin(class, key.hashes.of_class(class));
-        // SAFETY: receives of this class are posted, so the communicator has tables.
-        let receive = unsafe { unchecked(self.bins, bin) }.head();
-        if receive == ReceiveId::NIL {
-            return Oldest::None;
-        }
-        // SAFETY: the receive stands in a chain.
-        let descriptor = unsafe { unchecked(self.bookings.receives, receive) };
-        if live::<CLASS>(descriptor, key) {
-            Oldest::Fits { bin, receive }
-        } else {
-            Oldest::Other
+            Err(next) => self.walk_on(class, head, next, key, skip_below, walked),
         }
     }
 
     /// Walks the chain behind the head: `before` and its successors.
     #[inline(always)]
-    fn walk_on<const CLASS: usize>(
+    fn walk_on(
         &self,
+        class: WildcardClass,
         mut before: ReceiveId,
         mut current: ReceiveId,
         key: &Key,
@@ -271,7 +245,7 @@ impl Indexes<'_> {
         let mut found = None;
         while current != ReceiveId::NIL {
             visited += 1;
-            match self.fitting::<CLASS>(current, before, key, skip_below) {
+            match self.fitting(class, current, before, key, skip_below) {
                 Ok(candidate) => {
                     found = Some(candidate);
                     break;
@@ -285,8 +259,9 @@ impl Indexes<'_> {
 
     /// One receive of a chain if it is live and fits; otherwise its successor.
     #[inline(always)]
-    fn fitting<const CLASS: usize>(
+    fn fitting(
         &self,
+        class: WildcardClass,
         receive: ReceiveId,
         before: ReceiveId,
         key: &Key,
@@ -295,10 +270,10 @@ impl Indexes<'_> {
         // SAFETY: the callers found it in a chain.
         let descriptor = unsafe { unchecked(self.bookings.receives, receive) };
         step!(Visited { receive: receive.0 });
-        if live::<CLASS>(descriptor, key)
+        if is_live(class, descriptor, key)
             && (skip_below == 0 || !self.bookings.any_below(receive, skip_below))
         {
-            // SAFETY: as in `live`.
+            // SAFETY: as in `is_live`.
             let label = unsafe { descriptor.posted.peek() }.label;
             Ok(Candidate {
                 receive,
@@ -312,11 +287,11 @@ impl Indexes<'_> {
 }
 
 /// Whether a receive of this class is live and fits.
-#[inline(always)]
-fn live<const CLASS: usize>(descriptor: &Descriptor, key: &Key) -> bool {
+#[inline]
+pub(crate) fn is_live(class: WildcardClass, descriptor: &Descriptor, key: &Key) -> bool {
     // SAFETY: handlers search inside a block, the boundary between blocks (D1).
     let posted = unsafe { descriptor.posted.peek() };
-    posted.fits(WildcardClass::ALL[CLASS], key.source, key.tag)
+    posted.fits(class, key.source, key.tag)
         && (descriptor.state.load(Relaxed) == state::POSTED || fault!(SearchTakesConsumed))
 }
 

@@ -24,7 +24,7 @@ pub struct FootprintLine {
     pub count: u64,
     /// Bytes of one entry.
     pub bytes_each: u64,
-    /// Whether the table lies in NIC memory (otherwise in host memory).
+    /// Whether the table is in NIC memory (otherwise in host memory).
     pub on_nic: bool,
 }
 
@@ -58,7 +58,7 @@ const _: () = assert!(paper_bytes(2_048, 0) == 122_880);
 
 impl Footprint {
     /// The memory that a NIC of this configuration takes.
-    pub fn of(config: &NicConfig) -> Self {
+    pub fn new(config: &NicConfig) -> Self {
         let nic = |what, count: usize, bytes: usize| FootprintLine {
             what,
             count: count as u64,
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use crate::ConfigError;
 
-    /// Bytes of one entry in each table, by hand: an entry and all that is kept beside it.
+    /// Bytes of one entry in each table, by hand: an entry and all that is kept with it.
     #[test]
     fn every_table_is_counted_to_the_byte() {
         let config = NicConfig {
@@ -230,7 +230,7 @@ mod tests {
             ("registered regions", 8, 40, false),
             ("dropped messages", 4096, 4, false),
         ];
-        let footprint = Footprint::of(&config);
+        let footprint = Footprint::new(&config);
         let lines = footprint
             .lines()
             .iter()
@@ -240,19 +240,19 @@ mod tests {
             handlers: 65,
             ..config
         };
-        let far = Footprint::of(&wide).lines()[1];
+        let far = Footprint::new(&wide).lines()[1];
         assert_eq!((far.count, far.bytes_each), (1024, 24));
         let options = crate::Options {
             barrier: Barrier::Bitmap,
             ..config.options
         };
-        let bitmap = Footprint::of(&NicConfig { options, ..config });
+        let bitmap = Footprint::new(&NicConfig { options, ..config });
         assert_eq!(bitmap.nic_bytes(), footprint.nic_bytes() + 256);
         let options = crate::Options {
             domains: Domains::Paper,
             ..config.options
         };
-        let paper = Footprint::of(&NicConfig { options, ..config });
+        let paper = Footprint::new(&NicConfig { options, ..config });
         // No key of each handler, and no candidate of each for every worker.
         assert_eq!(
             paper.nic_bytes(),
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn both_memories_have_a_limit() {
         let config = NicConfig::default();
-        let footprint = Footprint::of(&config);
+        let footprint = Footprint::new(&config);
         let (on_nic, on_host) = (footprint.nic_bytes(), footprint.host_bytes());
         let exact = NicConfig {
             memory_bytes: on_nic,

@@ -50,55 +50,47 @@ pub(crate) struct Entry {
 
 const _: () = assert!(size_of::<Entry>() == 56 && INLINE_BYTES == size_of::<[u64; 3]>());
 
-#[inline(always)]
+#[inline]
 pub(crate) fn inline_bytes(payload: &[u64; 3], length: u32) -> &[u8] {
     // SAFETY: the array is 24 initialized bytes and outlives the slice.
     let bytes = unsafe { core::slice::from_raw_parts(payload.as_ptr().cast::<u8>(), INLINE_BYTES) };
     &bytes[..(length as usize).min(INLINE_BYTES)]
 }
 
-/// Kinds of payload that a loop over messages is compiled for.
-pub(crate) mod data {
-    /// In the entry.
-    pub(crate) const INLINE: u8 = 1;
-    /// In the entry, with exactly eight bytes to copy: the common case.
-    pub(crate) const WORD: u8 = 2;
-    /// In a bounce buffer, of a length that a loop copies without a call.
-    pub(crate) const SHORT: u8 = 3;
-}
-
-/// Whether a payload is of kind [`data::SHORT`]. Where unaligned copies are slow, none is.
-#[inline(always)]
-fn is_short(protocol: Protocol, length: u32) -> bool {
-    let lengths = INLINE_BYTES as u32 + 1..=BYTES_MAX as u32;
-    UNALIGNED_IS_ONE_ACCESS && protocol == Protocol::Buffered && lengths.contains(&length)
-}
-
 impl Entry {
-    /// Whether the payload is of kind [`data::SHORT`].
-    #[inline(always)]
-    pub(crate) fn is_short(&self) -> bool {
-        is_short(self.protocol, self.length)
-    }
-
-    /// Whether the payload is of a kind.
-    #[inline(always)]
-    pub(crate) fn is<const DATA: u8>(&self) -> bool {
-        match DATA {
-            data::INLINE => self.protocol == Protocol::Inline,
-            data::SHORT => self.is_short(),
-            _ => true,
-        }
+    /// How the data gets to a buffer of `capacity` bytes.
+    #[inline]
+    pub(crate) fn transfer(&self, capacity: u32) -> Transfer {
+        Transfer::new(self.protocol, self.length, capacity)
     }
 }
 
-/// Whether a stored payload is of a kind, for a buffer of that capacity.
-#[inline(always)]
-pub(crate) fn fits<const DATA: u8>(protocol: Protocol, length: u32, capacity: u32) -> bool {
-    match DATA {
-        data::WORD => protocol == Protocol::Inline && length.min(capacity) == 8,
-        data::SHORT => is_short(protocol, length) && capacity as usize >= BYTES_MIN,
-        _ => protocol == Protocol::Inline,
+/// How the data of a message gets to a buffer on the NIC or of the user.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Transfer {
+    /// From the entry, in the loop over messages.
+    Entry,
+    /// From the bounce buffer or the buffer of the unexpected store, in the loop over messages.
+    Bounce,
+    /// By a call: longer messages, short buffers and rendezvous. Also those of [`Self::Bounce`],
+    /// where unaligned copies are slow.
+    Call,
+}
+
+impl Transfer {
+    /// How a payload gets to a buffer of `capacity` bytes.
+    #[inline]
+    pub(crate) fn new(protocol: Protocol, length: u32, capacity: u32) -> Self {
+        let is_short = (INLINE_BYTES as u32 + 1..=BYTES_MAX as u32).contains(&length);
+        match protocol {
+            Protocol::Inline => Self::Entry,
+            Protocol::Buffered
+                if UNALIGNED_IS_ONE_ACCESS && is_short && capacity as usize >= BYTES_MIN =>
+            {
+                Self::Bounce
+            }
+            _ => Self::Call,
+        }
     }
 }
 
@@ -124,8 +116,8 @@ pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
 }
 
 /// Writes 8 to [`INLINE_BYTES`] bytes into an entry in three parts of eight, which may overlap: a
-/// copy of another length would be a call. What lies behind them stays.
-#[inline(always)]
+/// copy of another length would be a call. The bytes behind them stay.
+#[inline]
 pub(crate) fn put_words(bytes: &[u8], payload: &mut [u64; 3]) {
     let length = bytes.len();
     assert!((8..=INLINE_BYTES).contains(&length), "{length}");
@@ -167,20 +159,20 @@ pub(crate) struct Target {
 
 impl Target {
     /// The target of a receive without wildcards, the common case.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn exact(source: Rank, tag: Tag) -> Self {
         let class = WildcardClass::Exact;
         Self {
             class,
             source,
             tag,
-            hash: Hashes::of_one(class, source, tag),
+            hash: Hashes::for_class(class, source, tag),
         }
     }
 
     /// Inlined, because most callers know whether there are wildcards.
-    #[inline(always)]
-    pub(crate) fn of(selector: Selector) -> Self {
+    #[inline]
+    pub(crate) fn from_selector(selector: Selector) -> Self {
         let nobody = Rank::default();
         let none = Tag::default();
         let (class, source, tag) = match (selector.source, selector.tag) {
@@ -193,19 +185,19 @@ impl Target {
             class,
             source,
             tag,
-            hash: Hashes::of_one(class, source, tag),
+            hash: Hashes::for_class(class, source, tag),
         }
     }
 
     /// Whether this target of `class` accepts a message; callers compare the communicator.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn accepts(&self, class: WildcardClass, source: Rank, tag: Tag) -> bool {
-        class.accepts((self.source, self.tag), (source, tag))
+        class.accepts(self.source, self.tag, source, tag)
     }
 }
 
-/// Source and tag in one word, so that a loop loads, compares and stores them at once.
-#[inline(always)]
+/// Source and tag in one word, so that a loop loads, compares and stores them together.
+#[inline]
 pub(crate) fn one_word(source: u32, tag: u32) -> u64 {
     u64::from(source) | u64::from(tag) << u32::BITS
 }
@@ -413,7 +405,7 @@ mod tests {
             source: SourceSel::Any,
             tag: TagSel::Any,
         };
-        let target = Target::of(selector);
+        let target = Target::from_selector(selector);
         let (comm, buffer) = (CommId(3), HostAddress::none());
         let post = Post {
             request: 0x0807_0605_0403_0201,

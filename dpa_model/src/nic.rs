@@ -116,8 +116,8 @@ impl Stop {
 
     /// Marks that no worker runs any more; the caller has joined them all.
     #[cfg(feature = "std")]
-    pub(crate) fn note_all_ended(&self) {
-        self.shared.life.note_stopped();
+    pub(crate) fn record_all_ended(&self) {
+        self.shared.life.record_stopped();
     }
 
     /// Marks that a worker panicked: workers that wait for it inside a block panic, too, and no

@@ -81,7 +81,7 @@ pub(crate) use indexed;
 /// The number names an entry of this table, and is not `NIL`. Numbers of receives, messages and
 /// buffers come from [`FreeList::full`](crate::free_list::FreeList::full), which makes only numbers
 /// of its table. A communicator gets only bins of the tables.
-#[inline(always)]
+#[inline]
 pub(crate) unsafe fn unchecked<T, Id: Into<usize>>(table: &[T], number: Id) -> &T
 where
     [T]: Index<Id, Output = T>,
@@ -96,7 +96,7 @@ where
 ///
 /// # Safety
 /// The safety contract of [`unchecked`] applies.
-#[inline(always)]
+#[inline]
 pub(crate) unsafe fn unchecked_mut<T, Id: Into<usize>>(table: &mut [T], number: Id) -> &mut T
 where
     [T]: Index<Id, Output = T>,
@@ -114,7 +114,7 @@ where
 pub(crate) struct Label(pub(crate) u64);
 
 impl Label {
-    #[inline(always)]
+    #[inline]
     pub(crate) fn plus(self, receives: u64) -> Self {
         Self(self.0 + receives)
     }
@@ -137,35 +137,35 @@ impl RunPlace {
     pub(crate) const EMPTY: Self = Self(0);
 
     /// The first place of a run.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn first(number: u64, class: WildcardClass) -> Self {
         Self(number << (Self::CLASS_BITS + Self::PLACE_BITS) | class as u64)
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn class(self) -> WildcardClass {
         WildcardClass::ALL[(self.0 & ((1 << Self::CLASS_BITS) - 1)) as usize]
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn place(self) -> u64 {
         (self.0 & !Self::NUMBER) >> Self::CLASS_BITS
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn plus(self, receives: u64) -> Self {
         Self(self.0 + (receives << Self::CLASS_BITS))
     }
 
     /// How many places further it is than an earlier one of its run.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn behind(self, earlier: Self) -> u32 {
         ((self.0 - earlier.0) >> Self::CLASS_BITS) as u32
     }
 
     /// Whether both are of one run.
-    #[inline(always)]
-    pub(crate) fn is_of_run_of(self, other: Self) -> bool {
+    #[inline]
+    pub(crate) fn is_same_run(self, other: Self) -> bool {
         (self.0 ^ other.0) & Self::NUMBER == 0
     }
 }
@@ -179,7 +179,7 @@ pub(crate) struct Sequence {
 }
 
 impl Sequence {
-    #[inline(always)]
+    #[inline]
     pub(crate) fn plus(self, receives: u64) -> Self {
         Self {
             run: self.run.plus(receives),
@@ -188,11 +188,11 @@ impl Sequence {
     }
 
     /// Whether both are of one sequence.
-    #[inline(always)]
-    pub(crate) fn is_that_of(self, other: Self) -> bool {
+    #[inline]
+    pub(crate) fn is_same_sequence(self, other: Self) -> bool {
         let labels = self.label.0.wrapping_sub(other.label.0);
         let places = self.run.place().wrapping_sub(other.run.place());
-        self.run.is_of_run_of(other.run) && labels == places
+        self.run.is_same_run(other.run) && labels == places
     }
 }
 
@@ -214,7 +214,7 @@ impl QueueId {
     /// The queue that the first sender gets.
     pub(crate) const FIRST: Self = Self(0);
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn next_of(self, queues: usize) -> Self {
         if self.0 + 1 < queues {
             Self(self.0 + 1)

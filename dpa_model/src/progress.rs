@@ -3,7 +3,7 @@
 //!
 //! **State.** One word, block number * 4 + phase. Only its worker writes it, and it only grows.
 //!
-//! **Under loom** each phase has a word of its own with the block's number. A waiter for a phase
+//! **Under loom** each phase has its own word with the block's number. A waiter for a phase
 //! then sees only that phase's own store. The one word may also show a later store of the worker,
 //! which publishes more. So the separate words allow every behaviour of the one word and some
 //! weaker ones. And no model has to explore which of several equally good values ended a wait: that
@@ -42,13 +42,13 @@ impl Progress {
     }
 
     /// Publishes that the worker has passed `phase` of a block.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn reach(&self, block: u64, phase: Phase, release: Ordering) {
         self.0.store(block << PHASE_BITS | phase as u64, release);
     }
 
     /// Whether the worker has passed `phase` of that block.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn has_reached(&self, block: u64, phase: Phase, acquire: Ordering) -> bool {
         self.0.load(acquire) >= (block << PHASE_BITS | phase as u64)
     }

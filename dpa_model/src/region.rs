@@ -54,7 +54,7 @@ const STATUS_BITS: u32 = 8;
 const INDEX_BITS: u32 = 24;
 /// No region.
 const END: u64 = (1 << INDEX_BITS) - 1;
-/// Most regions at a time: 64 GiB of messages longer than a page.
+/// Maximum number of regions at a time: 64 GiB of messages longer than a page.
 pub(crate) const REGIONS_MAX: usize = 1 << (INDEX_BITS - 1);
 
 #[derive(Debug)]
@@ -392,7 +392,7 @@ impl Regions {
         };
         let regions = (first..first + count).map(region).collect();
         // SAFETY: bit 0 of `growth` makes this thread the only writer of a chunk, and no thread
-        // knows a region of this one yet (G3).
+        // has a key of a region of this one yet (G3).
         unsafe { self.chunks[chunk].write(|place| *place = regions) };
         self.free(RegionId(first), RegionId(first + count - 1));
         if chunk > 0 {

@@ -84,7 +84,7 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn depth(&self) -> u64 {
         self.depth
     }
@@ -99,7 +99,7 @@ impl<T: Copy + Default> Ring<T> {
         )
     }
 
-    #[inline(always)]
+    #[inline]
     fn slot(&self, position: u64) -> &Slot<T> {
         let index = (position & (self.depth - 1)) as usize;
         // SAFETY: `new` made exactly `depth` slots, a power of two, and the mask keeps the index
@@ -108,7 +108,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// First position that the consumer may still read.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn head(&self) -> u64 {
         self.head.load(weak!(Acquire))
     }
@@ -138,7 +138,7 @@ impl<T: Copy + Default> Ring<T> {
 
     /// The stamp of the entry at `position`, if the entry is ready. Only meaningful at `head() ..
     /// head() + depth()`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn stamp_if_ready(&self, position: u64) -> Option<u64> {
         let acquire = weak!(Acquire, "callers that read the entry load its mark again");
         let state = self.slot(position).state.load(acquire);
@@ -161,7 +161,7 @@ impl<T: Copy + Default> Ring<T> {
     ///
     /// # Safety
     /// The safety contract of `read` holds for as long as the [`Peek`] lives.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn peek(&self, position: u64) -> Peek<'_, T> {
         // SAFETY: the caller keeps the entry ready and unreleased while the `Peek` lives.
         unsafe { self.slot(position).entry.peek() }
@@ -194,7 +194,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Number of positions from `first` to the end of the slots.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn until_end(&self, first: u64) -> usize {
         (self.depth - (first & (self.depth - 1))) as usize
     }
@@ -213,7 +213,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Releases every position below `head`; consumer only.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn release(&self, head: u64) {
         self.head.store(head, weak!(Release));
     }
@@ -236,19 +236,19 @@ impl<T> Clone for Run<'_, T> {
 impl<T> Copy for Run<'_, T> {}
 
 impl<'a, T> Run<'a, T> {
-    #[inline(always)]
+    #[inline]
     pub(crate) fn position(&self, index: usize) -> u64 {
         self.first + index as u64
     }
 
-    #[inline(always)]
+    #[inline]
     fn slot(&self, index: usize) -> &'a Slot<T> {
         let index = (self.position(index) & (self.depth - 1)) as usize;
         // SAFETY: the depth is a power of two, and the mask keeps the index below it.
         unsafe { self.slots.get_unchecked(index) }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn stamp_if_ready(&self, index: usize) -> Option<u64> {
         let state = self.slot(index).state.load(weak!(Acquire));
         (state & 1 == owner_bit(self.position(index), self.depth)).then_some(state >> 1)
@@ -272,7 +272,7 @@ impl<'a, T> Run<'a, T> {
     ///
     /// # Safety
     /// The safety contract of [`Ring::peek`] applies.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn peek(&self, index: usize) -> Peek<'a, T> {
         // SAFETY: the caller's promise.
         unsafe { self.slot(index).entry.peek() }
@@ -296,19 +296,19 @@ impl<T> Clone for Stretch<'_, T> {
 impl<T> Copy for Stretch<'_, T> {}
 
 impl<'a, T> Stretch<'a, T> {
-    #[inline(always)]
+    #[inline]
     pub(crate) fn places(&self) -> core::ops::Range<usize> {
         0..self.slots.len()
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn position(&self, index: usize) -> u64 {
         self.first + index as u64
     }
 
     /// # Safety
     /// `index` is a place of the stretch.
-    #[inline(always)]
+    #[inline]
     unsafe fn slot(&self, index: usize) -> &'a Slot<T> {
         debug_assert!(index < self.slots.len());
         // SAFETY: the caller's promise.
@@ -323,7 +323,7 @@ impl<'a, T> Stretch<'a, T> {
     }
 
     /// The stamp of the entry at `index`, if the entry is ready; `None` past the end.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn stamp_if_ready(&self, index: usize) -> Option<u64> {
         let state = self.slots.get(index)?.state.load(weak!(Acquire));
         (state & 1 == self.owner_bit).then_some(state >> 1)
@@ -344,8 +344,8 @@ impl<'a, T> Stretch<'a, T> {
         }
     }
 
-    /// Prefetches the line of an entry, which may lie past the end.
-    #[inline(always)]
+    /// Prefetches the line of an entry, which may be past the end.
+    #[inline]
     pub(crate) fn prefetch(&self, index: usize) {
         crate::sync::prefetch(self.slots.as_ptr().wrapping_add(index));
     }
@@ -354,7 +354,7 @@ impl<'a, T> Stretch<'a, T> {
     ///
     /// # Safety
     /// `index` is a place of the stretch, and the safety contract of [`Ring::peek`] applies.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn peek(&self, index: usize) -> Peek<'a, T> {
         // SAFETY: the caller's promise.
         unsafe { self.slot(index).entry.peek() }

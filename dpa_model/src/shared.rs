@@ -58,12 +58,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The view of a communicator; empty if the NIC does not know it.
+    /// The view of a communicator; empty if the NIC has no tables for it.
     ///
     /// # Safety
     /// The caller uses the view inside one block, or is the boundary, which alone writes views,
     /// between blocks.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn view(&self, comm: CommId) -> Peek<'_, CommView> {
         match self.views.get(comm.0 as usize) {
             // SAFETY: the caller excludes writes of the view.
@@ -73,7 +73,7 @@ impl Shared {
     }
 
     /// The booking bits of all receives.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn bookings(&self) -> Bookings<'_> {
         Bookings {
             receives: &self.receives,
@@ -86,7 +86,7 @@ impl Shared {
         unsafe { self.receives[receive].posted.peek() }.bin
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn indexes(&self, view: CommView) -> Indexes<'_> {
         Indexes {
             bookings: self.bookings(),
@@ -124,7 +124,7 @@ impl Life {
         self.stop.load(Relaxed) != 0
     }
 
-    pub(crate) fn note_stopped(&self) {
+    pub(crate) fn record_stopped(&self) {
         let release = weak!(Release, "it orders users' memory, which no model watches");
         self.stopped.store(1, release);
     }

@@ -39,7 +39,7 @@ pub(crate) use listener::tell;
 
 /// The mark of a step: an instruction without effect that carries the step's number.
 #[cfg(dpamatch_marks)]
-#[inline(always)]
+#[inline]
 pub(crate) fn mark<const NUMBER: u32>() {
     // SAFETY: `slti` to register x0 is a hint: it changes nothing.
     unsafe {

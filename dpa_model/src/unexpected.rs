@@ -21,8 +21,8 @@ use crate::free_list::FreeList;
 use crate::hash::Hashes;
 use crate::host_address::HostAddress;
 use crate::index::CommView;
-use crate::message::{Entry, Message, Protocol, Target, data, fits};
-use crate::number::{BinId, BufferId, StoredId, indexed, unchecked_mut};
+use crate::message::{Entry, Message, Protocol, Target, Transfer};
+use crate::number::{BinId, BufferId, StoredId, indexed, unchecked, unchecked_mut};
 use crate::ring::Stretch;
 use crate::{ClassSet, CommId, Envelope, Hints, WildcardClass};
 
@@ -59,6 +59,12 @@ pub(crate) struct Unexpected {
 const _: () = assert!(size_of::<Unexpected>() == 128);
 
 impl Unexpected {
+    /// How the data gets to a buffer of `capacity` bytes.
+    #[inline]
+    fn transfer(&self, capacity: u32) -> Transfer {
+        Transfer::new(self.protocol, self.message.length, capacity)
+    }
+
     /// The stored message, which was number `arrival`.
     #[inline(always)]
     fn fill(&mut self, arrival: u64, incoming: &Entry, hashes: Hashes, buffer: BufferId) {
@@ -76,62 +82,70 @@ indexed!([Unexpected] by StoredId);
 indexed!([Chain] by BinId);
 
 /// An entry that the free list handed out. Chains name no others.
-#[inline(always)]
+#[inline]
 fn entry_of(entries: &mut [Unexpected], message: StoredId) -> &mut Unexpected {
     // SAFETY: only the free list makes numbers of entries, and all are in the table.
     unsafe { unchecked_mut(entries, message) }
 }
 
 /// A chain of a communicator with tables.
-#[inline(always)]
+#[inline]
 fn chain_of(chains: &mut [Chain], bin: BinId) -> &mut Chain {
     // SAFETY: communicators get only bins of the table, and each bin has a chain.
     unsafe { unchecked_mut(chains, bin) }
 }
 
 #[inline(always)]
-fn append<const CLASS: usize>(
+fn append(
     entries: &mut [Unexpected],
     chains: &mut [Chain],
     view: &CommView,
+    class: WildcardClass,
     message: StoredId,
     hashes: Hashes,
 ) {
-    let class = WildcardClass::ALL[CLASS];
     let chain = chain_of(chains, view.bin(class, hashes.of_class(class)));
     let tail = core::mem::replace(&mut chain.tail, message);
     if tail == StoredId::NIL {
         chain.head = message;
     }
-    link_behind::<CLASS>(entries, tail, message);
+    link_behind(entries, class, tail, message);
 }
 
 /// Makes an entry the last of its chain, behind the previous last, if any.
 #[inline(always)]
-fn link_behind<const CLASS: usize>(entries: &mut [Unexpected], tail: StoredId, message: StoredId) {
+fn link_behind(
+    entries: &mut [Unexpected],
+    class: WildcardClass,
+    tail: StoredId,
+    message: StoredId,
+) {
+    let place = PLACE[class as usize];
     if tail != StoredId::NIL {
-        entry_of(entries, tail).links[PLACE[CLASS]].next = message;
+        entry_of(entries, tail).links[place].next = message;
     }
     let links = Neighbours {
         next: StoredId::NIL,
         before: tail,
     };
-    entry_of(entries, message).links[PLACE[CLASS]] = links;
+    entry_of(entries, message).links[place] = links;
 }
 
-/// Unlinks an entry from its chain of one class; `bin` is the bin in which class `FOUND` found it.
+/// Unlinks an entry from its chain of one class; `bin` is the bin in which class `found` found it.
 #[inline(always)]
-fn remove<const CLASS: usize, const FOUND: usize>(
+fn remove(
     entries: &mut [Unexpected],
     chains: &mut [Chain],
     view: &CommView,
+    class: WildcardClass,
     message: StoredId,
+    found: WildcardClass,
     bin: BinId,
 ) {
-    let class = WildcardClass::ALL[CLASS];
+    let place = PLACE[class as usize];
     let entry = entry_of(entries, message);
-    let Neighbours { next, before } = entry.links[PLACE[CLASS]];
-    let bin = if CLASS == FOUND {
+    let Neighbours { next, before } = entry.links[place];
+    let bin = if class == found {
         bin
     } else {
         view.bin(class, entry.hashes.of_class(class))
@@ -140,16 +154,16 @@ fn remove<const CLASS: usize, const FOUND: usize>(
     if before == StoredId::NIL {
         chain.head = next;
     } else {
-        entry_of(entries, before).links[PLACE[CLASS]].next = next;
+        entry_of(entries, before).links[place].next = next;
     }
     if next == StoredId::NIL {
         chain.tail = before;
     } else {
-        entry_of(entries, next).links[PLACE[CLASS]].before = before;
+        entry_of(entries, next).links[place].before = before;
     }
 }
 
-/// Index of each class's links: first those of the classes that link every message, which lie in
+/// Index of each class's links: first those of the classes that link every message, which are in
 /// the line of its data.
 const PLACE: [usize; 4] = [0, 2, 3, 1];
 
@@ -166,11 +180,11 @@ pub(crate) struct UnexpectedStore {
 
 /// Classes in whose chains every message is linked from the beginning.
 pub(crate) const LINKED_ALWAYS: ClassSet =
-    ClassSet::of(&[WildcardClass::Exact, WildcardClass::Any]);
+    ClassSet::from_classes(&[WildcardClass::Exact, WildcardClass::Any]);
 
 /// The classes of receives that hints allow (S24).
 pub(crate) fn classes_allowed(hints: Hints) -> ClassSet {
-    let mut allowed = ClassSet::of(&[WildcardClass::Exact]);
+    let mut allowed = ClassSet::from_classes(&[WildcardClass::Exact]);
     if !hints.no_any_source {
         allowed.insert(WildcardClass::AnySource);
     }
@@ -259,24 +273,38 @@ impl UnexpectedStore {
             entries, chains, ..
         } = self;
         entry_of(entries, message).fill(arrival, incoming, hashes, buffer);
-        append::<0>(entries, chains, view, message, hashes);
+        append(entries, chains, view, WildcardClass::Exact, message, hashes);
         if linked.exceeds(LINKED_ALWAYS) {
             if linked.contains(WildcardClass::AnySource) {
-                append::<1>(entries, chains, view, message, hashes);
+                append(
+                    entries,
+                    chains,
+                    view,
+                    WildcardClass::AnySource,
+                    message,
+                    hashes,
+                );
             }
             if linked.contains(WildcardClass::AnyTag) {
-                append::<2>(entries, chains, view, message, hashes);
+                append(
+                    entries,
+                    chains,
+                    view,
+                    WildcardClass::AnyTag,
+                    message,
+                    hashes,
+                );
             }
         }
-        append::<3>(entries, chains, view, message, hashes);
+        append(entries, chains, view, WildcardClass::Any, message, hashes);
         Some(message)
     }
 
-    /// Stores consecutive messages of one communicator that have hashes and data of kind `DATA`,
-    /// the common case, while there is room. The first is number `arrival`. Returns how many. A
-    /// separate function, short enough to keep its values in registers.
+    /// Stores consecutive messages of one communicator that have hashes and whose data needs no
+    /// call, the common case, while there is room. The first is number `arrival`. Returns how many.
+    /// A separate function, short enough to keep its values in registers.
     #[inline(never)]
-    pub(crate) fn insert_row<const DATA: u8>(
+    pub(crate) fn insert_batch(
         &mut self,
         view: &CommView,
         comm: CommId,
@@ -299,12 +327,14 @@ impl UnexpectedStore {
         for (place, message) in incoming.places().zip(free.next()) {
             // SAFETY: the leader saw the block's entries ready, and releases them after it.
             let entry = unsafe { incoming.peek(place) };
-            if entry.envelope.comm != comm || !entry.has_hashes || !entry.is::<DATA>() {
+            if entry.envelope.comm != comm || !entry.has_hashes {
                 break;
             }
-            let buffer = match DATA {
-                data::SHORT => free_buffers.take(),
-                _ => Some(BufferId::NIL),
+            let transfer = Transfer::new(entry.protocol, entry.length, u32::MAX);
+            let buffer = match transfer {
+                Transfer::Entry => Some(BufferId::NIL),
+                Transfer::Bounce => free_buffers.take(),
+                Transfer::Call => None,
             };
             let Some(buffer) = buffer else { break };
             step!(BoundaryBegins { handler: place });
@@ -313,7 +343,7 @@ impl UnexpectedStore {
             let hashes = entry.hashes;
             let arrival = arrival + place as u64;
             entry_of(entries, message).fill(arrival, &entry, hashes, buffer);
-            if DATA == data::SHORT {
+            if transfer == Transfer::Bounce {
                 if fault!(KeptAfterRelease) {
                     queue.ring.release(incoming.position(place + 1));
                 }
@@ -325,11 +355,18 @@ impl UnexpectedStore {
                     queue.bounce.read(from, entry.length as usize, keep);
                 }
             }
-            append::<0>(entries, chains, &view, message, hashes);
+            append(
+                entries,
+                chains,
+                &view,
+                WildcardClass::Exact,
+                message,
+                hashes,
+            );
             if tail == StoredId::NIL {
                 chains[all].head = message;
             }
-            link_behind::<3>(entries, tail, message);
+            link_behind(entries, WildcardClass::Any, tail, message);
             tail = message;
             count = place + 1;
             step!(BoundaryEnds);
@@ -348,21 +385,21 @@ impl UnexpectedStore {
         unsafe { self.buffers.write(buffer.index(), bytes) };
     }
 
-    /// Links all messages of a communicator in the chains of another class.
+    /// Links all messages of a communicator in the chains of a class that is not always linked.
     #[cold]
     pub(crate) fn link(&mut self, view: &CommView, class: WildcardClass) {
+        debug_assert!(!LINKED_ALWAYS.contains(class));
         let mut current = self.chains[view.bin(WildcardClass::Any, 0)].head;
         while current != StoredId::NIL {
             let Unexpected { hashes, links, .. } = self.entries[current];
-            match class {
-                WildcardClass::AnySource => {
-                    append::<1>(&mut self.entries, &mut self.chains, view, current, hashes);
-                }
-                WildcardClass::AnyTag => {
-                    append::<2>(&mut self.entries, &mut self.chains, view, current, hashes);
-                }
-                WildcardClass::Exact | WildcardClass::Any => return,
-            }
+            append(
+                &mut self.entries,
+                &mut self.chains,
+                view,
+                class,
+                current,
+                hashes,
+            );
             current = links[PLACE[WildcardClass::Any as usize]].next;
         }
     }
@@ -370,8 +407,9 @@ impl UnexpectedStore {
     /// The oldest message that a target of this class accepts, from the only chain that can hold
     /// it: the chain of `bin`. Adds the messages before it to `passed`.
     #[inline(always)]
-    pub(crate) fn find<const CLASS: usize>(
+    pub(crate) fn find(
         &self,
+        class: WildcardClass,
         bin: BinId,
         target: &Target,
         passed: &mut u64,
@@ -381,59 +419,71 @@ impl UnexpectedStore {
             step!(UnexpectedVisited { entry: current.0 });
             let entry = &self.entries[current];
             let Envelope { source, tag, .. } = entry.message.envelope;
-            if target.accepts(WildcardClass::ALL[CLASS], source, tag) {
+            if target.accepts(class, source, tag) {
                 return Some(current);
             }
             *passed += 1;
-            current = entry.links[PLACE[CLASS]].next;
+            current = entry.links[PLACE[class as usize]].next;
         }
         None
-    }
-
-    /// A view of the store for a loop over common messages.
-    #[inline(always)]
-    pub(crate) fn in_row(&mut self) -> InRow<'_> {
-        let Self {
-            entries,
-            chains,
-            free,
-            buffers,
-            free_buffers,
-            bytes,
-        } = self;
-        InRow {
-            entries,
-            chains,
-            free,
-            buffers,
-            free_buffers,
-            bytes,
-        }
     }
 
     /// Unlinks a message, found in the chain of `bin`, from all its chains; it keeps its memory
     /// until `free`.
     #[inline(always)]
-    pub(crate) fn unlink<const CLASS: usize>(
+    pub(crate) fn unlink(
         &mut self,
         view: &CommView,
         linked: ClassSet,
+        class: WildcardClass,
         message: StoredId,
         bin: BinId,
     ) {
         let Self {
             entries, chains, ..
         } = self;
-        remove::<0, CLASS>(entries, chains, view, message, bin);
+        remove(
+            entries,
+            chains,
+            view,
+            WildcardClass::Exact,
+            message,
+            class,
+            bin,
+        );
         if linked.exceeds(LINKED_ALWAYS) {
             if linked.contains(WildcardClass::AnySource) {
-                remove::<1, CLASS>(entries, chains, view, message, bin);
+                remove(
+                    entries,
+                    chains,
+                    view,
+                    WildcardClass::AnySource,
+                    message,
+                    class,
+                    bin,
+                );
             }
             if linked.contains(WildcardClass::AnyTag) {
-                remove::<2, CLASS>(entries, chains, view, message, bin);
+                remove(
+                    entries,
+                    chains,
+                    view,
+                    WildcardClass::AnyTag,
+                    message,
+                    class,
+                    bin,
+                );
             }
         }
-        remove::<3, CLASS>(entries, chains, view, message, bin);
+        remove(
+            entries,
+            chains,
+            view,
+            WildcardClass::Any,
+            message,
+            class,
+            bin,
+        );
     }
 
     /// Passes a stored payload to a closure.
@@ -487,81 +537,90 @@ impl UnexpectedStore {
         }
         self.free.give(message);
     }
-}
 
-/// The store during a loop that receives consecutive messages. The loop copies its fields, because
-/// a compiler must otherwise reload them after each store.
-pub(crate) struct InRow<'a> {
-    entries: &'a mut [Unexpected],
-    chains: &'a mut [Chain],
-    free: &'a mut FreeList<StoredId>,
-    buffers: &'a Buffers,
-    free_buffers: &'a mut FreeList<BufferId>,
-    bytes: &'a mut u64,
-}
-
-impl InRow<'_> {
-    /// The head of the chain, if the target accepts it and its payload is of the loop's kind.
+    /// The head of the chain of `bin`, if the target accepts it and its data needs no call.
     #[inline(always)]
-    pub(crate) fn first<const CLASS: usize, const DATA: u8>(
-        &mut self,
+    pub(crate) fn first(
+        &self,
+        class: WildcardClass,
         bin: BinId,
         target: &Target,
         capacity: u32,
     ) -> Option<StoredId> {
-        let first = chain_of(self.chains, bin).head;
+        // SAFETY: as in `chain_of`.
+        let first = unsafe { unchecked(&self.chains, bin) }.head;
         if first == StoredId::NIL {
             return None;
         }
-        let Unexpected {
-            message, protocol, ..
-        } = entry_of(self.entries, first);
-        let Envelope { source, tag, .. } = message.envelope;
-        let accepted = target.accepts(WildcardClass::ALL[CLASS], source, tag);
-        (accepted && fits::<DATA>(*protocol, message.length, capacity)).then_some(first)
+        // SAFETY: as in `entry_of`.
+        let entry = unsafe { unchecked(&self.entries, first) };
+        let Envelope { source, tag, .. } = entry.message.envelope;
+        let accepted = target.accepts(class, source, tag);
+        (accepted && entry.transfer(capacity) != Transfer::Call).then_some(first)
     }
 
     /// Unlinks the first message of the chain of `bin` from all its chains.
     #[inline(always)]
-    pub(crate) fn unlink_first<const CLASS: usize>(
+    pub(crate) fn unlink_first(
         &mut self,
         view: &CommView,
+        class: WildcardClass,
         message: StoredId,
         bin: BinId,
     ) {
-        let next = entry_of(self.entries, message).links[PLACE[CLASS]].next;
-        let chain = chain_of(self.chains, bin);
+        let Self {
+            entries, chains, ..
+        } = self;
+        let place = PLACE[class as usize];
+        let next = entry_of(entries, message).links[place].next;
+        let chain = chain_of(chains, bin);
         chain.head = next;
         if next == StoredId::NIL {
             chain.tail = StoredId::NIL;
         } else {
-            entry_of(self.entries, next).links[PLACE[CLASS]].before = StoredId::NIL;
+            entry_of(entries, next).links[place].before = StoredId::NIL;
         }
-        if CLASS != WildcardClass::Exact as usize {
-            remove::<0, CLASS>(self.entries, self.chains, view, message, bin);
+        if class != WildcardClass::Exact {
+            remove(
+                entries,
+                chains,
+                view,
+                WildcardClass::Exact,
+                message,
+                class,
+                bin,
+            );
         }
-        if CLASS != WildcardClass::Any as usize {
-            remove::<3, CLASS>(self.entries, self.chains, view, message, bin);
+        if class != WildcardClass::Any {
+            remove(
+                entries,
+                chains,
+                view,
+                WildcardClass::Any,
+                message,
+                class,
+                bin,
+            );
         }
     }
 
-    /// Frees the memory of an unlinked message with data of kind `DATA`, after a copy of the data
+    /// Frees the memory of an unlinked message whose data needs no call, after a copy of the data
     /// into the receive's buffer. The entry's fields are still unchanged.
     ///
     /// # Safety
-    /// The host lent a buffer of that capacity to this receive. The data fit it: [`fits`].
+    /// The host lent a buffer of that capacity to this receive.
     #[inline(always)]
-    pub(crate) unsafe fn give<const DATA: u8>(
+    pub(crate) unsafe fn give(
         &mut self,
         message: StoredId,
         target: HostAddress,
         capacity: u32,
     ) -> &Unexpected {
-        let entry = entry_of(self.entries, message);
-        *self.bytes -= u64::from(entry.message.length);
-        self.free.give(message);
+        let entry = entry_of(&mut self.entries, message);
         let length = entry.message.length;
-        if DATA == data::SHORT {
+        self.bytes -= u64::from(length);
+        self.free.give(message);
+        if entry.transfer(capacity) == Transfer::Bounce {
             self.free_buffers.give(entry.buffer);
             // SAFETY: only the boundary writes the buffers, and it is here; the caller's promise.
             unsafe {

@@ -37,7 +37,7 @@ pub(super) enum Answer {
     Flushed,
 }
 
-/// A process's receiving side with an emulated NIC of its own.
+/// A process's receiving side with its own emulated NIC.
 ///
 /// Dropping it stops the NIC after the current block and joins its threads. The buffers of receives
 /// that are still posted are freed, and senders get
@@ -74,7 +74,8 @@ pub struct Endpoint {
     pin_failures: Vec<PinFailure>,
 }
 
-/// Most events that one call of `progress` handles, so that it returns even if senders never pause.
+/// Maximum number of events that one call of `progress` handles, so that it returns even if senders
+/// never pause.
 const EVENTS_MAX: usize = 1024;
 
 static NEXT_NAME: AtomicU64 = AtomicU64::new(0);
@@ -140,7 +141,8 @@ impl Endpoint {
         self.eager_limit
     }
 
-    /// Whether the NIC has stopped. It does so by itself only when one of its threads panicked.
+    /// Whether the NIC has stopped. Without a request it does so only when one of its threads
+    /// panicked.
     pub fn is_stopped(&self) -> bool {
         self.port.is_stopped()
     }
@@ -159,7 +161,7 @@ impl Endpoint {
         self.take_in() || worked
     }
 
-    /// Runs a round of the NIC if it has no threads of its own. Returns whether anything happened.
+    /// Runs a round of the NIC if it has no own threads. Returns whether anything happened.
     #[inline]
     pub(super) fn drive(&mut self) -> bool {
         self.driver.note();
@@ -288,7 +290,7 @@ impl Endpoint {
             Event::TooLate {
                 request: RequestId::NONE,
             } => self.answer = Some(Answer::Flushed),
-            // After a late cancel the receive's own result says everything.
+            // After a late cancel the receive's own result is complete.
             _ => {}
         }
     }

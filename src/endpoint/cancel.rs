@@ -7,7 +7,7 @@ use super::request::RecvRequest;
 impl Endpoint {
     /// Cancels a receive: `MPI_Cancel` (MPI 4.1, section 3.8.4). The receive ends as
     /// [`Cancelled`](super::RecvError::Cancelled), or with a message that came first; its result
-    /// says which. A receive that has already ended stays as it is.
+    /// states which. A receive that has already ended stays as it is.
     ///
     /// # Errors
     /// [`Stopped`].

@@ -105,7 +105,7 @@ impl CommIds {
 impl Endpoint {
     /// Creates a communicator with hints: `MPI_Comm_dup_with_info` (MPI 4.1, sections 7.4.2 and
     /// 7.4.4). Its tables have `NicConfig::bins` bins. Software matches it if the NIC has no room
-    /// for them, or if the hints say so:
+    /// for them, or if the hints require it:
     ///
     /// ```
     /// use dpamatch::endpoint::{Endpoint, EndpointConfig};

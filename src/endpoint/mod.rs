@@ -2,7 +2,7 @@
 //! senders.
 //!
 //! An [`Endpoint`] is one MPI process's receiving side. It owns a NIC and the NIC's threads
-//! ([`Drive`]); one thread at a time calls it. [`CommSender`]s stand for the other processes and
+//! ([`Drive`]); one thread at a time calls it. [`CommSender`]s represent the other processes and
 //! work from any thread. Each method names the MPI call it corresponds to, with the section of MPI
 //! 4.1.
 //!
@@ -18,14 +18,14 @@
 //! | `MPI_Recv_init`, `MPI_Start` | [`PersistentRecv`] |
 //! | `MPI_ANY_SOURCE`, `MPI_ANY_TAG` | [`SourceSel::Any`](crate::SourceSel::Any), [`TagSel::Any`](crate::TagSel::Any) |
 //! | many sources, several threads | [`Shards`] |
-//! | `MPI_REQUEST_NULL` | `None` in place of a [`RecvRequest`] |
+//! | `MPI_REQUEST_NULL` | `None` instead of a [`RecvRequest`] |
 //!
 //! **Buffers.** A receive's buffer moves in when the receive is posted and comes back when the
 //! receive ends: received, truncated, cancelled or refused. Only a NIC that stopped by itself keeps
 //! the buffers it held.
 //!
 //! **Progress.** With [`Drive::Caller`] the NIC runs only inside the calls of the endpoint; with
-//! [`Drive::Threads`] it has threads of its own. Every call that waits polls
+//! [`Drive::Threads`] it has its own threads. Every call that waits polls
 //! ([`Wait`](crate::Wait)), and ends with an error when the NIC has stopped.
 //!
 //! ```

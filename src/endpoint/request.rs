@@ -27,7 +27,7 @@ pub(super) enum Ended {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum State {
-    /// The receive has not ended, or the row is free; the port's slot knows.
+    /// The receive has not ended, or the row is free; the port's slot has the state.
     #[default]
     Plain,
     /// It has not ended, and the program has released its handle.

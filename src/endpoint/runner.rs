@@ -32,7 +32,7 @@ impl Drop for StopOnPanic<'_> {
 }
 
 impl Runner {
-    /// Starts the NIC as `drive` says. Returns the workers that the system did not pin.
+    /// Starts the NIC according to `drive`. Returns the workers that the system did not pin.
     pub(super) fn start(
         drive: &Drive,
         leader: Leader,

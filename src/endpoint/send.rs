@@ -21,7 +21,7 @@ use super::error::Stopped;
 /// `send`, `isend` and `issend` wait while the receiver is not ready, never for a receive. The
 /// endpoint's own thread uses the calls of [`Endpoint`] or those named `try`: the NIC waits for
 /// that thread to take results in, so the thread must not wait for the NIC. If it does, the wait
-/// ends with [`SendError::OwnThread`] once the NIC stands still. Its own thread is the one that
+/// ends with [`SendError::OwnThread`] once the NIC has stopped. Its own thread is the one that
 /// last used the endpoint.
 ///
 /// # Examples
@@ -76,7 +76,7 @@ impl CommSender {
         self.source
     }
 
-    /// Length of the longest eager message, in bytes.
+    /// Maximum length of an eager message, in bytes.
     pub fn eager_limit(&self) -> usize {
         self.sender.eager_limit()
     }
@@ -101,8 +101,8 @@ impl CommSender {
         }
     }
 
-    /// Sends if the receiver is ready. The caller may reuse `bytes` at once: a message above the
-    /// eager limit is copied into its own buffer.
+    /// Sends if the receiver is ready. The caller may reuse `bytes` immediately: a message above
+    /// the eager limit is copied into its own buffer.
     ///
     /// # Errors
     /// [`SendError`].
@@ -169,8 +169,8 @@ impl CommSender {
     }
 
     /// Sends a buffer without copying it, unless it is small: `MPI_Isend` (MPI 4.1, section 3.7.2).
-    /// The request returns the buffer: at once if the message was eager, else when the receiver has
-    /// read it.
+    /// The request returns the buffer: immediately if the message was eager, else when the receiver
+    /// has read it.
     ///
     /// # Errors
     /// The errors of [`send`](Self::send), with the buffer.

@@ -130,7 +130,7 @@ impl ShardedCommunicator {
 
     /// The shard and the part that a receive or probe concerns. Any source gives the first part; if
     /// the communicator is spread, its hints refuse the wildcard there.
-    fn of(&self, source: SourceSel) -> (usize, &Communicator) {
+    fn shard_of(&self, source: SourceSel) -> (usize, &Communicator) {
         match source {
             SourceSel::Rank(source) if self.is_spread() => {
                 let shard = self.shard(source);
@@ -242,7 +242,7 @@ impl Shards {
 
     /// A sender of rank `source`; it may be cloned and used from any thread.
     pub fn sender(&self, comm: &ShardedCommunicator, source: Rank) -> CommSender {
-        let (shard, part) = comm.of(source.into());
+        let (shard, part) = comm.shard_of(source.into());
         self.own(shard).sender(part, source)
     }
 
@@ -258,7 +258,7 @@ impl Shards {
         buffer: Vec<u8>,
     ) -> Result<RecvRequest, PostError> {
         let source = source.into();
-        let (shard, part) = comm.of(source);
+        let (shard, part) = comm.shard_of(source);
         self.own_mut(shard).post_recv(part, source, tag, buffer)
     }
 
@@ -330,7 +330,7 @@ impl Shards {
     ) -> Result<Option<Status>, RecvError> {
         self.progress();
         let source = source.into();
-        let (shard, part) = comm.of(source);
+        let (shard, part) = comm.shard_of(source);
         self.own_mut(shard).iprobe(part, source, tag)
     }
 
@@ -347,7 +347,7 @@ impl Shards {
     ) -> Result<Option<MatchedMessage>, RecvError> {
         self.progress();
         let source = source.into();
-        let (shard, part) = comm.of(source);
+        let (shard, part) = comm.shard_of(source);
         self.own_mut(shard).improbe(part, source, tag)
     }
 

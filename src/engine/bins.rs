@@ -5,13 +5,14 @@
 //! The number of bins is either fixed or grows: then a table doubles when it holds half as many
 //! entries as bins.
 
-use dpamatch_vocabulary::{CommId, Envelope, Selector};
+use dpamatch_vocabulary::Envelope;
 
 use super::Load;
+use super::entry::Pattern;
 use super::four_indexes::{FourIndexes, Growth};
 use super::indexed::{Entries, Index, Indexed, Steps};
 
-/// Most bins of one table.
+/// Maximum number of bins of one table.
 pub const BIN_COUNT_MAX: u32 = 65_536;
 
 /// Number of bins of each hash table, `1..=BIN_COUNT_MAX`; need not be a power of two. One bin is
@@ -126,29 +127,30 @@ impl Index<1, 4> for Bins {
         &mut self,
         entries: &mut Entries<1, 4>,
         _comm: Option<&mut ()>,
-        key: (CommId, Selector),
+        wanted: Pattern,
         steps: &mut Steps,
     ) -> Option<u32> {
-        self.indexes.oldest(&mut self.growth, entries, key, steps)
+        self.indexes
+            .oldest(&mut self.growth, entries, wanted, steps)
     }
 
     #[inline]
-    fn link_posted(&mut self, entries: &mut Entries<1, 4>, (): &mut (), at: u32) -> bool {
+    fn link_posted(&mut self, entries: &mut Entries<1, 4>, _: &mut (), at: u32) -> bool {
         self.indexes.link_posted(&mut self.growth, entries, at)
     }
 
     #[inline]
-    fn unlink_posted(&mut self, entries: &mut Entries<1, 4>, (): &mut (), at: u32) {
+    fn unlink_posted(&mut self, entries: &mut Entries<1, 4>, _: &mut (), at: u32) {
         self.indexes.unlink_posted(entries, at);
     }
 
     #[inline]
-    fn link_unexpected(&mut self, entries: &mut Entries<1, 4>, (): &mut (), at: u32) -> bool {
+    fn link_unexpected(&mut self, entries: &mut Entries<1, 4>, _: &mut (), at: u32) -> bool {
         self.indexes.link_unexpected(&mut self.growth, entries, at)
     }
 
     #[inline]
-    fn unlink_unexpected(&mut self, entries: &mut Entries<1, 4>, (): &mut (), at: u32) {
+    fn unlink_unexpected(&mut self, entries: &mut Entries<1, 4>, _: &mut (), at: u32) {
         self.indexes.unlink_unexpected(entries, at);
     }
 
@@ -173,7 +175,7 @@ impl Index<1, 4> for Bins {
 
 #[cfg(test)]
 mod tests {
-    use dpamatch_vocabulary::{SourceSel, TagSel};
+    use dpamatch_vocabulary::{CommId, Selector, SourceSel, TagSel};
 
     use super::*;
     use crate::engine::words::{rank, tag};

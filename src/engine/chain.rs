@@ -1,12 +1,12 @@
 //! Doubly linked first-in-first-out chains through the nodes of a slab.
 //!
-//! A node has one link per *lane*, so that it can stand in several chains at a time (an unexpected
-//! message stands in four, O22). The slab reuses freed nodes, so an engine whose queues stopped
+//! A node has one link per *lane*, so that it can be in several chains at a time (an unexpected
+//! message is in four, O22). The slab reuses freed nodes, so an engine whose queues stopped
 //! growing does not allocate.
 
 const NIL: u32 = u32::MAX;
 
-/// Marks a free node, in place of its predecessor in lane 0.
+/// Marks a free node, instead of its predecessor in lane 0.
 const FREE: u32 = u32::MAX - 1;
 
 /// First and last node of a chain.
@@ -104,7 +104,7 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
         }
     }
 
-    /// A node that holds `item` and stands in no chain.
+    /// A node that holds `item` and is in no chain.
     ///
     /// # Panics
     /// With 2^32 - 2 nodes in use (more than 128 GiB of them).
@@ -128,7 +128,7 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
         }
     }
 
-    /// Frees a node that stands in no chain any more.
+    /// Frees a node that is in no chain any more.
     #[inline]
     pub fn remove(&mut self, at: u32) -> T {
         let node = &mut self.nodes[at as usize];

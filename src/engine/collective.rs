@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Longest name of a collective operation, in bytes. MPI's longest has 26
+/// Maximum length of a collective operation's name, in bytes. MPI's longest has 26
 /// (`reduce_scatter_block_init` and relatives).
 pub const COLL_NAME_MAX: usize = 31;
 

@@ -4,9 +4,18 @@ use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use super::{MsgId, RecvId};
 
+/// What a receive or a probe searches for.
+#[derive(Clone, Copy, Debug)]
+pub struct Pattern {
+    /// Its communicator.
+    pub comm: CommId,
+    /// The messages of it that it accepts.
+    pub selector: Selector,
+}
+
 /// An entry of a queue.
 pub trait Entry: Copy + Send + 'static {
-    /// What a search gives: a message's envelope, or the communicator and selector of a receive.
+    /// What a search of these entries compares with.
     type Wanted;
 
     /// One full envelope compare.
@@ -38,10 +47,10 @@ pub struct UnexpectedMessage {
 }
 
 impl Entry for UnexpectedMessage {
-    type Wanted = (CommId, Selector);
+    type Wanted = Pattern;
 
     #[inline]
-    fn fits(&self, &(comm, selector): &(CommId, Selector)) -> bool {
-        self.envelope.fits(comm, selector)
+    fn fits(&self, wanted: &Pattern) -> bool {
+        self.envelope.fits(wanted.comm, wanted.selector)
     }
 }

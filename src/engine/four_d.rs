@@ -7,13 +7,14 @@
 //! entries. So a search costs two walks of at most span steps, one array access, and the entries of
 //! one segment, which has at most span ranks.
 //!
-//! Receives from any source stand in one list of the communicator; labels decide between it and the
+//! Receives from any source are in one list of the communicator; labels decide between it and the
 //! segment. A search of the UMQ from any source visits every segment and takes the oldest.
 
-use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel};
+use dpamatch_vocabulary::{Envelope, SourceSel};
 
 use super::Load;
 use super::chain::Chain;
+use super::entry::Pattern;
 use super::indexed::{Entries, Index, Indexed, Steps};
 use grid::{Grid, GridPlace};
 
@@ -49,7 +50,7 @@ pub enum GridThreshold {
 }
 
 impl GridThreshold {
-    /// Most entries of a list, for slices of `bits` bits.
+    /// Maximum number of entries of a list, for slices of `bits` bits.
     const fn entries(self, bits: u32) -> u32 {
         match self {
             Self::Span => (6 << bits) + 2,
@@ -105,7 +106,7 @@ impl Lead {
 #[derive(Clone, Debug)]
 pub struct FourD {
     threshold: GridThreshold,
-    /// Size of communicators without one of their own.
+    /// Size of communicators without a known size.
     default_size: Option<u32>,
     pools: grid::Pools,
     leads: u32,
@@ -210,7 +211,7 @@ pub const fn paper_overhead_array(size: u32) -> u64 {
 }
 
 /// Bytes over a linked list of the four-dimensional engine with one request of each of the ranks
-/// `0..requests` of a communicator, by the paper's accounting, which knows no threshold.
+/// `0..requests` of a communicator, by the paper's accounting, which has no threshold.
 ///
 /// # Examples
 /// ```
@@ -276,16 +277,16 @@ impl Index<1, 1> for FourD {
         &mut self,
         entries: &mut Entries<1, 1>,
         comm: Option<&mut Lead>,
-        key: (CommId, Selector),
+        wanted: Pattern,
         steps: &mut Steps,
     ) -> Option<u32> {
         let lead = comm?;
-        if let SourceSel::Rank(source) = key.1.source {
+        if let SourceSel::Rank(source) = wanted.selector.source {
             let chain = lead.find(&self.pools, UMQ, source.get(), steps);
-            return entries.first_fitting(chain, 0, u64::MAX, key, steps);
+            return entries.first_fitting(chain, 0, u64::MAX, wanted, steps);
         }
         let Some(grid) = &lead.grid else {
-            return entries.first_fitting(lead.unexpected, 0, u64::MAX, key, steps);
+            return entries.first_fitting(lead.unexpected, 0, u64::MAX, wanted, steps);
         };
         if lead.ranked[UMQ] == 0 {
             return None;
@@ -295,7 +296,7 @@ impl Index<1, 1> for FourD {
         let mut hops = 0;
         for segment in grid.segments(&self.pools, &mut hops) {
             let chain = self.pools.segment(segment).chains[UMQ];
-            if let Some(at) = entries.first_fitting(chain, 0, arrival, key, steps) {
+            if let Some(at) = entries.first_fitting(chain, 0, arrival, wanted, steps) {
                 arrival = entries.unexpected.get(at).arrival;
                 best = Some(at);
             }

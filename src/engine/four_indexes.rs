@@ -2,9 +2,9 @@
 //! chains for receives without wildcard (I0), with any source (I1), with any tag (I2) and with both
 //! (I3).
 //!
-//! A receive stands in the index of its class, and an arrival takes the lowest label of up to four
+//! A receive is in the index of its class, and an arrival takes the lowest label of up to four
 //! candidates (O8). A post searches the index of its class for messages, so a message could stand
-//! in all four (O22). It stands in I0 only, until the first receive or probe of a wildcard class
+//! in all four (O22). It is in I0 only, until the first receive or probe of a wildcard class
 //! comes: then all messages are linked in the index of that class, and later ones on arrival. Many
 //! programs never use wildcards, and each chain costs a message one cache line on arrival and one
 //! on departure.
@@ -14,10 +14,11 @@
 //! ([`Growth`]). A search in the worst order then makes 1.25 compares on average, and the processor
 //! predicts its end more often than with full tables.
 
-use dpamatch_vocabulary::{CommId, Envelope, Selector, WildcardClass};
+use dpamatch_vocabulary::{Envelope, WildcardClass};
 
 use super::BinCount;
 use super::chain::{Chain, Slab};
+use super::entry::Pattern;
 use super::hash::{bin_of, key_hash, selector_hash};
 use super::indexed::{Entries, Steps};
 
@@ -59,7 +60,7 @@ impl Growth {
         }
     }
 
-    /// Least and greatest number of bins of a class.
+    /// Minimum and maximum number of bins of a class.
     #[inline]
     const fn range(&self, class: WildcardClass) -> (u32, u32) {
         match class {
@@ -68,8 +69,8 @@ impl Growth {
         }
     }
 
-    /// Upper bound on the bytes of the tables of [`FourIndexes`], for the most receives and
-    /// messages at a time.
+    /// Upper bound on the bytes of the tables of [`FourIndexes`], for the maximum number of
+    /// receives and messages at a time.
     pub(super) fn bytes_bound(&self, posted: u64, unexpected: u64) -> u64 {
         let bins = |entries: u64| match entries {
             0 => 0,
@@ -237,18 +238,19 @@ impl FourIndexes {
         &mut self,
         growth: &mut Growth,
         entries: &mut Entries<1, 4>,
-        key: (CommId, Selector),
+        wanted: Pattern,
         steps: &mut Steps,
     ) -> Option<u32> {
         if self.unexpected[WildcardClass::Exact as usize].entries == 0 {
             return None;
         }
-        let class = key.1.class();
+        let class = wanted.selector.class();
         if !self.messages_stand_in(class) {
             self.link_all(growth, entries, class);
         }
-        let chain = self.unexpected[class as usize].chain(selector_hash(key.0.0, key.1));
-        entries.first_fitting(chain, class as usize, u64::MAX, key, steps)
+        let chain =
+            self.unexpected[class as usize].chain(selector_hash(wanted.comm.0, wanted.selector));
+        entries.first_fitting(chain, class as usize, u64::MAX, wanted, steps)
     }
 
     /// Whether the index of a class holds the messages.

@@ -1,10 +1,11 @@
 //! The common part of all engines with order labels: entries, labels, statistics and the course of
-//! each call. An [`Index`] says where entries stand and how a search finds them.
+//! each call. An [`Index`] defines where entries are and how a search finds them.
 
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use super::chain::{Chain, Slab};
 use super::comms::Comms;
+use super::entry::Pattern;
 use super::id_table::IdTable;
 use super::places::{Places, Receives};
 use super::{Counter, Engine, Load, MsgId, RecvId, Stats};
@@ -20,7 +21,7 @@ pub struct Posted {
     pub comm: CommId,
     /// What it accepts.
     pub selector: Selector,
-    /// The index's own mark of where it stands.
+    /// The index's own mark of where it is.
     pub home: u32,
 }
 
@@ -33,11 +34,11 @@ pub struct Unexpected {
     pub arrival: u64,
     /// Its envelope.
     pub envelope: Envelope,
-    /// The index's own mark of where it stands.
+    /// The index's own mark of where it is.
     pub home: u32,
 }
 
-/// The entries of both queues; a receive can stand in `P` chains at a time, a message in `U`.
+/// The entries of both queues; a receive can be in `P` chains at a time, a message in `U`.
 #[derive(Clone, Debug)]
 pub struct Entries<const P: usize, const U: usize> {
     /// The receives.
@@ -78,7 +79,7 @@ impl<const P: usize, const U: usize> Entries<P, U> {
         chain: Chain,
         lane: usize,
         limit: u64,
-        (comm, selector): (CommId, Selector),
+        wanted: Pattern,
         steps: &mut Steps,
     ) -> Option<u32> {
         for (at, message) in self.unexpected.walk(chain, lane) {
@@ -86,7 +87,7 @@ impl<const P: usize, const U: usize> Entries<P, U> {
                 return None;
             }
             steps.compares += 1;
-            if message.envelope.fits(comm, selector) {
+            if message.envelope.fits(wanted.comm, wanted.selector) {
                 return Some(at);
             }
         }
@@ -121,7 +122,7 @@ pub struct Steps {
     pub hops: u64,
 }
 
-/// Where the entries of an [`Indexed`] engine stand and how they are found.
+/// Where the entries of an [`Indexed`] engine are and how they are found.
 ///
 /// Entries are given by their number in the [`Entries`]. They are linked in the order of their
 /// labels and arrival numbers, which rise. Nothing is ever linked twice, and only what is linked is
@@ -160,7 +161,7 @@ pub trait Index<const P: usize, const U: usize>: Send {
         &mut self,
         entries: &mut Entries<P, U>,
         comm: Option<&mut Self::Comm>,
-        key: (CommId, Selector),
+        wanted: Pattern,
         steps: &mut Steps,
     ) -> Option<u32>;
 
@@ -237,7 +238,7 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
             index_bytes: 0,
             stats: Stats::default(),
         };
-        engine.note_structure();
+        engine.record_structure();
         engine
     }
 
@@ -252,12 +253,12 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
         let found = self.index.oldest(
             &mut self.entries,
             self.comms.get_mut(comm),
-            (comm, selector),
+            Pattern { comm, selector },
             &mut steps,
         );
         self.stats.umq.searched(steps.compares, found.is_some());
         self.stats.umq.hops += steps.hops;
-        self.note_if_changed();
+        self.record_if_changed();
         found
     }
 
@@ -296,7 +297,7 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
             .enter(comm, || index.new_comm(Self::size(&self.sizes, comm)));
         let collided = self.index.link_posted(&mut self.entries, per_comm, at);
         self.stats.prq.inserted(collided);
-        self.note_structure();
+        self.record_structure();
     }
 
     fn remove_posted(&mut self, at: u32) -> RecvId {
@@ -326,7 +327,7 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
             .enter(comm, || index.new_comm(Self::size(&self.sizes, comm)));
         let collided = self.index.link_unexpected(&mut self.entries, per_comm, at);
         self.stats.umq.inserted(collided);
-        self.note_structure();
+        self.record_structure();
     }
 
     fn remove_unexpected(&mut self, at: u32) -> MsgId {
@@ -351,30 +352,30 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
         if entries == 0 && self.index.ends_when_empty() {
             self.end_comm(comm);
         } else {
-            self.note_if_changed();
+            self.record_if_changed();
         }
     }
 
     fn end_comm(&mut self, comm: CommId) {
         if let Some(per_comm) = self.comms.remove(comm) {
             self.index.end_comm(per_comm);
-            self.note_structure();
+            self.record_structure();
         }
     }
 
     /// Updates the statistics after a change in which no entry was added.
     #[inline]
-    fn note_if_changed(&mut self) {
+    fn record_if_changed(&mut self) {
         if self.index.bytes() != self.index_bytes
             || self.index.conversions() != self.stats.conversions
         {
-            self.note_structure();
+            self.record_structure();
         }
     }
 
     /// Updates the statistics of memory and structure.
     #[inline]
-    fn note_structure(&mut self) {
+    fn record_structure(&mut self) {
         let entries = self.entries.posted.bytes() + self.entries.unexpected.bytes();
         let tables = self.places.bytes() + self.comms.bytes() + self.sizes.bytes();
         self.index_bytes = self.index.bytes();
@@ -425,7 +426,7 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Engine for Indexed<I, P, U>
         // ranks.
         self.sizes
             .set(u64::from(comm.0), size.min(dpa_model::RANK_MAX));
-        self.note_structure();
+        self.record_structure();
     }
 
     /// All communicators share the nodes, which are freed once no communicator is in use.
@@ -444,7 +445,7 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Engine for Indexed<I, P, U>
                 self.comms.release();
                 self.index.release();
             }
-            self.note_structure();
+            self.record_structure();
         }
         true
     }

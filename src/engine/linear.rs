@@ -1,10 +1,10 @@
 //! Engines with one PRQ and one UMQ for all communicators: the course of each call. A [`Queue`]
-//! says how entries stand and how a search finds them.
+//! defines how entries are stored and how a search finds them.
 
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use super::comms::Comms;
-use super::entry::{Entry, PostedReceive, UnexpectedMessage};
+use super::entry::{Entry, Pattern, PostedReceive, UnexpectedMessage};
 use super::places::{Places, Receives};
 use super::{Counter, Engine, Load, MsgId, QueueStats, RecvId, Stats};
 
@@ -21,7 +21,7 @@ pub trait Queue<E: Entry>: Send {
     /// Puts an entry at the end.
     fn push(&mut self, entry: E) -> u32;
 
-    /// Takes an entry out. The second value says whether other entries have new numbers.
+    /// Takes an entry out. The second value: whether other entries have new numbers.
     fn remove(&mut self, at: u32) -> (E, bool);
 
     /// The entry with this number, if there is one.
@@ -116,7 +116,7 @@ where
         receive.recv
     }
 
-    fn note_memory(&mut self) {
+    fn record_memory(&mut self) {
         let queues = self.prq.bytes() + self.umq.bytes();
         self.stats
             .set_memory_bytes(queues + self.places.bytes() + self.entries.bytes());
@@ -141,7 +141,7 @@ where
             });
             self.places.set(&self.prq, recv, at);
             self.entries.enter(comm, || ());
-            self.note_memory();
+            self.record_memory();
         }
         message
     }
@@ -154,7 +154,7 @@ where
         self.stats.umq.inserted(self.umq.len() > 0);
         self.umq.push(UnexpectedMessage { msg, envelope });
         self.entries.enter(envelope.comm, || ());
-        self.note_memory();
+        self.record_memory();
         None
     }
 
@@ -168,12 +168,16 @@ where
     }
 
     fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        let at = self.umq.look(&(comm, selector), &mut self.stats.umq)?;
+        let at = self
+            .umq
+            .look(&Pattern { comm, selector }, &mut self.stats.umq)?;
         self.umq.find(at).map(|message| message.msg)
     }
 
     fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        let at = self.umq.search(&(comm, selector), &mut self.stats.umq)?;
+        let at = self
+            .umq
+            .search(&Pattern { comm, selector }, &mut self.stats.umq)?;
         let (message, _) = self.umq.remove(at);
         self.entries.leave(message.envelope.comm);
         self.stats.umq.removed();
@@ -192,7 +196,7 @@ where
             self.places.release();
             self.entries.release();
         }
-        self.note_memory();
+        self.record_memory();
         true
     }
 

@@ -37,6 +37,7 @@ pub use collective::{COLL_NAME_MAX, CollName, Collective};
 pub use dedicated::{DedicatedConfig, DedicatedEngine, dedicated_queue_cap};
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 pub use dpamatch_vocabulary::{MsgId, RecvId};
+pub use entry::Pattern;
 pub use four_d::{
     FourD, FourDEngine, GridThreshold, Lead, dimension_span, paper_overhead_array,
     paper_overhead_four_d,
@@ -155,9 +156,9 @@ pub trait Engine: Send {
 /// The load on an engine, for its bound on memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Load {
-    /// Most receives in the PRQ at a time.
+    /// Maximum number of receives in the PRQ at a time.
     pub posted: u64,
-    /// Most messages in the UMQ at a time.
+    /// Maximum number of messages in the UMQ at a time.
     pub unexpected: u64,
     /// Number of communicators that any call named.
     pub comms: u64,

@@ -4,15 +4,15 @@
 //! Three designs share this engine. In each, the entries on the card are older than all entries on
 //! the host, so that searching the card first gives the oracle's result.
 //!
-//! - **ConnectX** (`hw-list`): up to L receives stand on the card, in posting order, wildcards
+//! - **ConnectX** (`hw-list`): up to L receives are on the card, in posting order, wildcards
 //!   included. A receive goes to the host if the list is full or an older one waits there.
 //!   Unexpected messages are always the host's.
 //! - **Portals** (`portals`: Cassini, BXI): posted receives (priority list) and headers of
 //!   unexpected messages share L entries of the card. If one cannot be had, matching turns to the
 //!   host for good, as the hybrid mode of libfabric's CXI provider does: the host takes over the
-//!   unexpected headers, receives on the card still match there, and later ones stand on the host.
-//! - **ALPU** (`alpu`): a unit compares L entries of each queue at once and answers with the oldest
-//!   that fits. The processor beside it searches the rest, and refills the unit.
+//!   unexpected headers, receives on the card still match there, and later ones are on the host.
+//! - **ALPU** (`alpu`): a unit compares L entries of each queue in one step and answers with the
+//!   oldest that fits. The processor searches the rest, and refills the unit.
 
 use super::chain::{Chain, Slab};
 use super::entry::{Entry, PostedReceive, UnexpectedMessage};
@@ -30,7 +30,7 @@ pub enum NicDesign {
     Alpu,
 }
 
-/// An entry, and whether it stands on the card.
+/// An entry, and whether it is on the card.
 #[derive(Clone, Copy, Debug)]
 struct Placed<T> {
     entry: T,
@@ -46,7 +46,7 @@ pub struct Parts<E: Copy> {
     host: Chain,
     /// Length of `card`.
     on_card: u32,
-    /// Whether the next entry stands on the card.
+    /// Whether the next entry is on the card.
     to_card: bool,
     /// Entries of an associative unit, which is refilled from the host; `None` for a list.
     unit: Option<u32>,
@@ -204,12 +204,12 @@ impl<E: Entry> Queue<E> for Parts<E> {
     }
 }
 
-/// Decides whether an entry stands on the card.
+/// Decides whether an entry is on the card.
 #[derive(Clone, Debug)]
 pub struct Card {
     design: NicDesign,
     room: u32,
-    /// Whether new receives stand on the host.
+    /// Whether new receives go to the host.
     software: bool,
     /// Times that control over new receives went to the host or back.
     changes: u64,
@@ -261,7 +261,7 @@ impl Policy<Receives, Messages> for Card {
                 !self.software
             }
             NicDesign::Portals => self.has_entry(receives, messages),
-            // The oldest entries stand in the unit: `refill` leaves none behind it if it has room.
+            // The oldest entries are in the unit: `refill` leaves none behind it if it has room.
             NicDesign::Alpu => receives.on_card < self.room,
         };
     }

@@ -5,9 +5,10 @@
 //! table with half as many entries as bins doubles, so that chains stay short unless keys are
 //! equal. A table keeps its size until the communicator is freed.
 
-use dpamatch_vocabulary::{CommId, Envelope, Selector};
+use dpamatch_vocabulary::Envelope;
 
 use super::Load;
+use super::entry::Pattern;
 use super::four_indexes::{FourIndexes, Growth};
 use super::indexed::{Entries, Index, Indexed, Steps};
 
@@ -20,7 +21,7 @@ const BINS_MAX: u32 = 1 << 20;
 pub struct OptimisticSeq {
     growth: Growth,
     /// Link each message in all four indexes when it arrives (O22), not when a receive of the class
-    /// first asks.
+    /// first searches.
     eager: bool,
 }
 
@@ -34,7 +35,7 @@ impl OptimisticSeqEngine {
     }
 
     /// An engine that never links messages afterwards, so that no single search costs more than
-    /// others: constant time with every wildcard, as Denis (CCGrid 2019) asks for.
+    /// others: constant time with every wildcard, as Denis (CCGrid 2019) requires.
     pub fn constant() -> Self {
         Self::linking(true)
     }
@@ -78,10 +79,10 @@ impl Index<1, 4> for OptimisticSeq {
         &mut self,
         entries: &mut Entries<1, 4>,
         comm: Option<&mut FourIndexes>,
-        key: (CommId, Selector),
+        wanted: Pattern,
         steps: &mut Steps,
     ) -> Option<u32> {
-        comm?.oldest(&mut self.growth, entries, key, steps)
+        comm?.oldest(&mut self.growth, entries, wanted, steps)
     }
 
     #[inline]

@@ -6,7 +6,7 @@
 //!
 //! When stale and true slots together fill half of the table, it is rebuilt from the posted
 //! receives. It has four to eight slots of 8 bytes per receive, counted at the maximum ever. So at
-//! least that many posts lie between two rebuilds: a post costs O(1) on average, a match nothing. A
+//! least that many posts are between two rebuilds: a post costs O(1) on average, a match nothing. A
 //! table that stopped growing never allocates again.
 
 use std::hash::{BuildHasher, RandomState};

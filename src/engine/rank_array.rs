@@ -9,16 +9,17 @@
 //! communicator's size if known, else it grows with the sources seen. Sources at or above its limit
 //! share one more list, which is searched like any list.
 
-use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, choices};
+use dpamatch_vocabulary::{Envelope, SourceSel, choices};
 
 use super::Load;
 use super::chain::{Chain, Head};
+use super::entry::Pattern;
 use super::indexed::{Entries, Index, Indexed, Steps};
 
-/// Longest array: heads for as many ranks.
+/// Maximum length of an array: heads for as many ranks.
 pub const ARRAY_RANKS_MAX: u32 = 1 << 20;
 
-/// Longest array of a communicator of unknown size.
+/// Maximum length of the array of a communicator of unknown size.
 const UNTOLD_RANKS_MAX: u32 = 4096;
 
 choices! {
@@ -68,7 +69,7 @@ impl Array {
 #[derive(Clone, Debug)]
 pub struct RankArray {
     life: ArrayLife,
-    /// Size of communicators without one of their own.
+    /// Size of communicators without a known size.
     default_size: Option<u32>,
     bytes: usize,
 }
@@ -155,14 +156,14 @@ impl Index<1, 1> for RankArray {
         &mut self,
         entries: &mut Entries<1, 1>,
         comm: Option<&mut Array>,
-        key: (CommId, Selector),
+        wanted: Pattern,
         steps: &mut Steps,
     ) -> Option<u32> {
         let array = comm?;
-        if let SourceSel::Rank(source) = key.1.source {
+        if let SourceSel::Rank(source) = wanted.selector.source {
             steps.hops += 1;
             let ranked = array.head(source.get()).unexpected;
-            return entries.first_fitting(ranked, 0, u64::MAX, key, steps);
+            return entries.first_fitting(ranked, 0, u64::MAX, wanted, steps);
         }
         if array.messages == 0 {
             return None;
@@ -171,7 +172,7 @@ impl Index<1, 1> for RankArray {
         let mut arrival = u64::MAX;
         for head in array.heads.iter().chain([&array.far]) {
             steps.hops += 1;
-            if let Some(at) = entries.first_fitting(head.unexpected, 0, arrival, key, steps) {
+            if let Some(at) = entries.first_fitting(head.unexpected, 0, arrival, wanted, steps) {
                 arrival = entries.unexpected.get(at).arrival;
                 best = Some(at);
             }
@@ -237,7 +238,7 @@ impl Index<1, 1> for RankArray {
 
 #[cfg(test)]
 mod tests {
-    use dpamatch_vocabulary::TagSel;
+    use dpamatch_vocabulary::{CommId, Selector, TagSel};
 
     use super::*;
     use crate::engine::words::{rank, tag};

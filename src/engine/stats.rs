@@ -46,7 +46,7 @@ pub struct QueueStats {
     pub collisions: u64,
     /// Entries now.
     pub length: u64,
-    /// Most entries ever (high-water mark; MQL).
+    /// Maximum number of entries ever (high-water mark; MQL).
     pub length_max: u64,
     /// Sum over all searches of the entries in the queue at that moment: divided by the searches
     /// this is the average queue length (AQL).
@@ -104,7 +104,8 @@ pub struct Stats {
     pub allocations: u64,
     /// Bytes of the engine's tables and entries now, entries kept for reuse included.
     pub memory_bytes: u64,
-    /// Most bytes ever. Never above [`Engine::memory_bound`](super::Engine::memory_bound).
+    /// Maximum number of bytes ever. Never above
+    /// [`Engine::memory_bound`](super::Engine::memory_bound).
     pub memory_bytes_max: u64,
 }
 

@@ -1,6 +1,6 @@
 //! The engine of UCX's tag matching: one hash table of 1,021 buckets for full keys, one queue
 //! for receives with a wildcard, and a posting sequence number by which an arrival decides between
-//! the two. Unexpected messages stand in the bucket of their key and in one list of all: a full key
+//! the two. Unexpected messages are in the bucket of their key and in one list of all: a full key
 //! searches the bucket, a wildcard the list.
 //!
 //! The number of buckets is prime, so that keys at regular distances spread; the hash is the 64-bit
@@ -11,6 +11,7 @@ use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
 
 use super::Load;
 use super::chain::Chain;
+use super::entry::Pattern;
 use super::indexed::{Entries, Index, Indexed, Steps};
 
 /// Buckets of each of the two tables.
@@ -107,14 +108,14 @@ impl Index<1, 2> for Ucx {
         &mut self,
         entries: &mut Entries<1, 2>,
         _comm: Option<&mut ()>,
-        key: (CommId, Selector),
+        wanted: Pattern,
         steps: &mut Steps,
     ) -> Option<u32> {
-        match bucket_of_selector(key.0, key.1) {
+        match bucket_of_selector(wanted.comm, wanted.selector) {
             Some(bucket) => {
-                entries.first_fitting(self.unexpected[bucket], IN_BUCKET, u64::MAX, key, steps)
+                entries.first_fitting(self.unexpected[bucket], IN_BUCKET, u64::MAX, wanted, steps)
             }
-            None => entries.first_fitting(self.all, IN_ALL, u64::MAX, key, steps),
+            None => entries.first_fitting(self.all, IN_ALL, u64::MAX, wanted, steps),
         }
     }
 

@@ -48,10 +48,10 @@ impl std::fmt::Debug for NicMatcher {
     }
 }
 
-/// Longest payload of a generated message; matching never depends on it.
+/// Maximum length of a generated message's payload, in bytes; matching never depends on it.
 pub const PAYLOAD_BYTES_MAX: u64 = 64 * 1024;
 
-/// Bytes of every receive's buffer unless the stream says otherwise.
+/// Bytes of every receive's buffer unless the stream sets it.
 const BUFFER_BYTES: u32 = 64;
 
 impl NicMatcher {

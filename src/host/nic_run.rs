@@ -26,7 +26,7 @@ pub enum NicRunError {
     /// At the end the NIC's queues differ from what its answers imply.
     #[error("the NIC's queues at the end do not hold what its answers left: {0}")]
     LeftDiffers(&'static str),
-    /// The NIC stopped by itself.
+    /// The NIC stopped without a request.
     #[error("the emulated NIC stopped unexpectedly")]
     Stopped,
     /// The run makes no progress and still waits for this.

@@ -79,7 +79,7 @@ struct Side {
     step: u64,
 }
 
-/// Most events between two offers of receives.
+/// Maximum number of events between two offers of receives.
 const STEP_MAX: u64 = 1024;
 
 impl std::fmt::Debug for Software {
@@ -153,7 +153,7 @@ impl Software {
     /// message of it. Call this after creating a communicator: the NIC may have forwarded earlier
     /// messages under its number, and then waits for the offer.
     pub fn offer(&mut self, comm: CommId) {
-        self.note_change(comm);
+        self.record_change(comm);
     }
 
     /// Frees the state of a communicator that has ended. Returns `false` and does nothing if the
@@ -205,7 +205,7 @@ impl Software {
     /// [`digest`](Self::digest).
     #[inline(always)]
     pub fn is_quiet(&self) -> bool {
-        // Without branches between the three, since each receive asks.
+        // Without branches between the three, since each receive runs this.
         self.offered.is_none() & ((self.held.len() | self.changed.len()) == 0)
     }
 
@@ -304,7 +304,7 @@ impl Software {
         let Some(MsgId(arrival)) = matched else {
             self.receives.insert(id.as_u64(), request);
             self.side(comm).receives += 1;
-            self.note_change(comm);
+            self.record_change(comm);
             return Some(Event::Admitted { request: id });
         };
         let (message, payload) = self.remove(comm, arrival)?;
@@ -318,7 +318,7 @@ impl Software {
         let matched = self.engine.arrive(MsgId(message.arrival), message.envelope);
         if let Some(request) = matched.and_then(|recv| self.receives.remove(&recv.0)) {
             self.side(comm).receives -= 1;
-            self.note_change(comm);
+            self.record_change(comm);
             return self.deliver(port, request, message, payload, false);
         }
         self.side(comm).messages += 1;
@@ -352,7 +352,7 @@ impl Software {
             return Event::TooLate { request };
         }
         self.side(comm).forwarded += 1;
-        self.note_change(comm);
+        self.record_change(comm);
         if !self.engine.cancel(RecvId(request.as_u64())) {
             return Event::TooLate { request };
         }
@@ -414,7 +414,7 @@ impl Software {
     fn remove(&mut self, comm: CommId, arrival: u64) -> Option<(Message, Payload)> {
         let held = self.messages.remove(&arrival)?;
         self.side(comm).messages -= 1;
-        self.note_change(comm);
+        self.record_change(comm);
         Some(held)
     }
 
@@ -422,7 +422,7 @@ impl Software {
         self.comms.entry(comm).or_default()
     }
 
-    fn note_change(&mut self, comm: CommId) {
+    fn record_change(&mut self, comm: CommId) {
         if !self.changed.contains(&comm) {
             self.changed.push(comm);
         }

@@ -67,7 +67,7 @@ pub fn made(make: impl FnOnce() -> State) -> *mut c_void {
 }
 
 /// What a call returns, or `failed` if it panics. The engine stays allocated, and is not called
-/// again: the answer that says so ends its use.
+/// again: this answer ends its use.
 fn guarded<R>(failed: R, call: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or(failed)
 }
@@ -195,7 +195,7 @@ unsafe extern "C" fn mprobe(state: State, key: *const Key, found: *mut Found) ->
     unsafe { look(state, key, found, true) }
 }
 
-// The answers to a panic of these three are wrong for the entries that the caller knows.
+// The answers to a panic of these three are wrong for the entries that the caller holds.
 
 unsafe extern "C" fn cancel(state: State, id: u64) -> bool {
     // SAFETY: the caller passes the state.
@@ -227,7 +227,7 @@ unsafe extern "C" fn posted(state: State, ids: *mut u64, room: usize) -> usize {
     guarded(usize::MAX, || {
         // SAFETY: the caller passes the state.
         let posted = unsafe { engine(state) }.posted();
-        // SAFETY: the caller passes as much room as it says.
+        // SAFETY: the caller passes as much room as it states.
         unsafe { list(posted.into_iter().map(|recv| recv.0), ids, room) }
     })
 }
@@ -236,7 +236,7 @@ unsafe extern "C" fn unexpected(state: State, ids: *mut u64, room: usize) -> usi
     guarded(usize::MAX, || {
         // SAFETY: the caller passes the state.
         let unexpected = unsafe { engine(state) }.unexpected();
-        // SAFETY: the caller passes as much room as it says.
+        // SAFETY: the caller passes as much room as it states.
         unsafe { list(unexpected.into_iter().map(|msg| msg.0), ids, room) }
     })
 }

@@ -169,7 +169,7 @@ impl Plugin {
         if self.is_wrong() {
             return None;
         }
-        let (key, mut found) = (Key::of(comm, selector), Found::default());
+        let (key, mut found) = (Key::new(comm, selector), Found::default());
         let table = &self.library.table;
         let function = if take { table.mprobe } else { table.probe };
         // SAFETY: the state is the table's, and both pointers are valid for the call.
@@ -207,7 +207,7 @@ impl Plugin {
 
 impl Engine for Plugin {
     fn post(&mut self, recv: RecvId, comm: CommId, selector: Selector) -> Option<MsgId> {
-        let (key, mut found) = (Key::of(comm, selector), Found::default());
+        let (key, mut found) = (Key::new(comm, selector), Found::default());
         let mut message = None;
         if !self.is_wrong() {
             let function = self.library.table.post;
@@ -233,7 +233,7 @@ impl Engine for Plugin {
     }
 
     fn arrive(&mut self, msg: MsgId, envelope: Envelope) -> Option<RecvId> {
-        let key = Key::of(envelope.comm, Selector::new(envelope.source, envelope.tag));
+        let key = Key::new(envelope.comm, Selector::new(envelope.source, envelope.tag));
         let mut found = Found::default();
         let mut receive = None;
         if !self.is_wrong() {

@@ -62,7 +62,7 @@ pub struct Key {
 }
 
 impl Key {
-    fn of(comm: CommId, selector: Selector) -> Self {
+    fn new(comm: CommId, selector: Selector) -> Self {
         let number = |number: Option<u32>| number.map_or(-1, i64::from);
         let Selector { source, tag } = selector;
         Self {
@@ -99,7 +99,7 @@ pub struct Found {
     pub hops: u64,
 }
 
-/// The size of the tables and of the job, for an engine that wants to know.
+/// The size of the tables and of the job, for an engine that uses it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Sizes {
@@ -187,11 +187,11 @@ pub(crate) struct Library {
 /// # Safety
 /// The library's code runs in this process, also before it is asked for anything. It must do
 /// nothing that is undefined, and its `dpamatch_engine` must return null or a [`Table`] whose
-/// functions behave as `dpamatch_engine.h` says: they write only to the places they are given, at
+/// functions behave as `dpamatch_engine.h` states: they write only to the places they are given, at
 /// most `room` ids, and no exception leaves them.
 ///
 /// # Errors
-/// One line that says what is wrong with the library.
+/// One line that names what is wrong with the library.
 pub unsafe fn load(path: &str) -> Result<&'static EngineEntry, String> {
     static LOADED: Mutex<Option<HashMap<String, &'static EngineEntry>>> = Mutex::new(None);
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,7 +203,7 @@ pub unsafe fn load(path: &str) -> Result<&'static EngineEntry, String> {
     let table = unsafe { open(path) }?;
     let text = |text: *const c_char, what: &str| match text.is_null() {
         true => Err(format!("{path}: the engine has no {what}")),
-        // SAFETY: the interface asks for a string that ends with a null byte and stays.
+        // SAFETY: the interface requires a string that ends with a null byte and stays.
         false => unsafe { CStr::from_ptr(text) }
             .to_str()
             .map_err(|_| format!("{path}: the engine's {what} is not UTF-8")),
@@ -235,7 +235,7 @@ unsafe fn open(path: &str) -> Result<&'static Table, String> {
             reason.trim_start_matches(&format!("{path}: "))
         )
     })?;
-    // SAFETY: the function's name stands for its type.
+    // SAFETY: the function's name determines its type.
     let found =
         unsafe { library.get::<unsafe extern "C" fn() -> *const Table>(b"dpamatch_engine\0") };
     let Ok(function) = found.map(|function| *function) else {
@@ -246,7 +246,7 @@ unsafe fn open(path: &str) -> Result<&'static Table, String> {
     if table.is_null() {
         return Err(format!("{path}: dpamatch_engine returned null"));
     }
-    // The table lies in the library, which therefore never closes.
+    // The table is in the library, which therefore never closes.
     std::mem::forget(library);
     // SAFETY: every version begins with the number of the version.
     let version = unsafe { (&raw const (*table).abi).read() };

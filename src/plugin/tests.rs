@@ -116,7 +116,7 @@ macro_rules! says {
 macro_rules! lists {
     ($id:expr, $count:expr) => {{
         unsafe extern "C" fn lies(_: *mut c_void, ids: *mut u64, room: usize) -> usize {
-            // SAFETY: the caller passes as much room as it says.
+            // SAFETY: the caller passes as much room as it states.
             (0..room).for_each(|at| unsafe { ids.add(at).write($id) });
             let count: fn(usize) -> usize = $count;
             count(room)

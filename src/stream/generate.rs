@@ -27,7 +27,7 @@ choices! {
         Wild = "wild",
         /// Many keys, long queues.
         Deep = "deep",
-        /// Collective operations in communicators of their own beside point-to-point traffic.
+        /// Collective operations in their own communicators, with point-to-point traffic.
         Coll = "coll",
         /// Thousands of communicators, each used for a while.
         Comms = "comms",

@@ -1,4 +1,4 @@
-//! Keys chosen against hash tables, for random streams: the choice knows the hash function.
+//! Keys chosen against hash tables, for random streams: the choice uses the hash function.
 
 use std::sync::LazyLock;
 

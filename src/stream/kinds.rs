@@ -138,7 +138,7 @@ mod tests {
     use crate::engine::ListEngine;
     use crate::stream::Reader;
 
-    /// A collective receive stands in front of a point-to-point one, and so do messages.
+    /// A collective receive is in front of a point-to-point one, and so do messages.
     #[test]
     fn each_search_counts_for_the_kind_of_its_element() {
         let text = "post,0,1,3,7,coll=bcast\npost,1,0,3,7\narrive,0,0,3,7\narrive,1,0,5,5\n\

@@ -24,7 +24,7 @@ pub trait StreamMatcher: Send {
     /// No two posts have the same receive id, no two arrivals the same message id.
     ///
     /// # Errors
-    /// [`RunError`] if the matcher cannot go on. An engine can, unless it has a
+    /// [`RunError`] if the matcher cannot continue. An engine can, unless it has a
     /// [`fault`](Engine::fault).
     fn run(
         &mut self,

@@ -7,7 +7,7 @@ use super::id_set::IdSet;
 use super::lines::{Lines, is_too_long};
 use super::{Event, FieldError};
 
-/// Longest line in bytes, without the line feed.
+/// Maximum length of a line in bytes, without the line feed.
 pub const LINE_BYTES_MAX: usize = 64 * 1024;
 
 /// A line that is not an event.

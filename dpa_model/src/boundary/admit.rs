@@ -2,21 +2,21 @@
 
 use core::ops::Range;
 
+use super::Boundary;
+use super::commands::{find_stored, unlink_stored};
 use super::due::Due;
-use super::post_row::{PostRow, Tables, enter};
-use super::{Boundary, report};
+use super::post_batch::PostBatch;
 use crate::communicator::{Communicator, Home};
 use crate::config::Order;
-use crate::copy::UNALIGNED_IS_ONE_ACCESS;
 use crate::host_address::HostAddress;
-use crate::index::{CommView, by_class};
+use crate::index::by_class;
 use crate::matching::deliver_stored;
-use crate::message::{Command, Completion, Post, Target, data};
+use crate::message::{Command, Completion, Post, Target};
 use crate::number::StoredId;
 use crate::ring::Run;
 use crate::shared::Shared;
 use crate::unexpected::{LINKED_ALWAYS, UnexpectedStore};
-use crate::{ClassSet, CommId, WildcardClass};
+use crate::{CommId, WildcardClass};
 
 /// Result of admitting the due commands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -124,23 +124,28 @@ impl Boundary {
         if control.unexpected > 0 {
             link_for(&mut self.unexpected, control, class);
         }
-        if class == WildcardClass::Exact && !due.is(places.start + 1) {
-            return self.post_row::<0, false>(due, comm, places);
+        // In many programs receives come one by one.
+        if due.is(places.start + 1) {
+            let posted = self.post_batch(due, comm, class, places);
+            if posted > 0 {
+                return posted;
+            }
         }
-        by_class!(class, CLASS => self.post_row::<CLASS, true>(due, comm, places))
+        self.post_one(due.nic, post);
+        step!(BoundaryEnds);
+        1
     }
 
-    /// Consecutive posts of one communicator and one class (O22, S20): each goes to the unexpected
-    /// messages first, then to the posted queue, otherwise to the host. Not `SEVERAL`: there is
-    /// only one, so no loop is set up; in many programs receives come one by one.
+    /// Executes the leading posts of one communicator and class that all take unexpected messages,
+    /// or that all enter the posted queue, in a loop. Returns how many; 0 for an uncommon post.
     #[inline(never)]
-    fn post_row<const CLASS: usize, const SEVERAL: bool>(
+    fn post_batch(
         &mut self,
         due: Due<'_>,
         comm: CommId,
+        class: WildcardClass,
         places: Range<usize>,
     ) -> usize {
-        let class = WildcardClass::ALL[CLASS];
         let nic = due.nic;
         let Self {
             comms,
@@ -150,100 +155,93 @@ impl Boundary {
             ..
         } = self;
         let control = &mut comms[comm.0 as usize];
-        // Local copies: a compiler must otherwise reload them after each store.
-        let (view, linked, log_order) = (control.view, control.linked, nic.options.log_order);
-        let (mut labels, mut stored) = (control.labels, control.unexpected);
-        let on_nic = control.home == Home::Nic || fault!(FallbackForgotten);
-        let tables = Tables::of(nic);
-        let mut collisions = 0;
-        let mut refused = None;
-        let row = SEVERAL.then(|| PostRow {
+        let batch = PostBatch {
             due,
             comm,
-            view,
+            indexes: nic.indexes(control.view),
             commands: due.commands.stretch(places.start, places.end),
             place: places.start,
+        };
+        if control.unexpected > 0 {
+            if control.linked != LINKED_ALWAYS {
+                return 0;
+            }
+            let stored = control.unexpected as usize;
+            let late = by_class!(class, CLASS => {
+                batch.receive::<{ CLASS as usize }>(stored, unexpected, results_tail)
+            });
+            control.unexpected -= late as u32;
+            nic.boundary_counters.posts_late.add(late as u64);
+            return late;
+        }
+        let on_nic = control.home == Home::Nic || fault!(FallbackForgotten);
+        if !on_nic || nic.options.log_order {
+            return 0;
+        }
+        let labels = &mut control.labels;
+        let entered = by_class!(class, CLASS => {
+            batch.enter_all::<{ CLASS as usize }>(labels, free_receives)
         });
-        // Posts executed.
-        let mut done = 0;
-        let mut command = Some(due.look(places.start));
-        if let Some(row) = &row
-            && stored > 0
-            && linked == LINKED_ALWAYS
+        nic.boundary_counters.posts_admitted.add(entered as u64);
+        self.count_entered(nic, comm, class, entered as u32);
+        entered
+    }
+
+    /// Executes a post (O22, S20): it takes the oldest unexpected message that it accepts,
+    /// otherwise enters the posted queue, otherwise goes to the host.
+    #[inline(never)]
+    fn post_one(&mut self, nic: &Shared, post: &Post) {
+        let Post {
+            comm,
+            ref target,
+            request,
+            ..
+        } = *post;
+        let Self {
+            comms,
+            unexpected,
+            results_tail,
+            ..
+        } = self;
+        let control = &mut comms[comm.0 as usize];
+        if fault!(LabelTooEarly) {
+            control.labels.next();
+        }
+        if control.unexpected > 0
+            && let Some(found) = find_stored(nic, unexpected, control, target)
         {
-            let mut late = row.receive::<CLASS, { data::WORD }>(stored, unexpected, results_tail);
-            if late == 0 {
-                late = row.receive::<CLASS, { data::INLINE }>(stored, unexpected, results_tail);
-            }
-            if late == 0 && UNALIGNED_IS_ONE_ACCESS {
-                late = row.receive::<CLASS, { data::SHORT }>(stored, unexpected, results_tail);
-            }
-            if late > 0 {
-                done = late as usize;
-                stored -= late;
-                // The next post may begin another row.
-                command = None;
-            }
+            step!(TakenLate { entry: found.0 });
+            control.unexpected -= 1;
+            unlink_stored(unexpected, control, target, found);
+            let (buffer, capacity) = (post.buffer, post.capacity);
+            receive_stored(
+                nic,
+                unexpected,
+                results_tail,
+                request,
+                buffer,
+                capacity,
+                found,
+            );
+            nic.boundary_counters.posts_late.add(1);
+            return;
         }
-        while let Some(Command::Post(post)) = command.as_deref() {
-            if let Some(row) = &row
-                && stored == 0
-                && on_nic
-                && !log_order
-            {
-                let entered = row.enter_all::<CLASS>(done, &mut labels, free_receives);
-                if entered.posts > 0 {
-                    done += entered.posts;
-                    collisions += entered.collisions;
-                    command = row.next::<CLASS>(done);
-                    continue;
-                }
+        // Labels and tables go to the host in order: after one refused post, all later ones are
+        // refused (S20).
+        let on_nic = control.home == Home::Nic || fault!(FallbackForgotten);
+        if on_nic && self.enter_one(nic, post) {
+            nic.boundary_counters.posts_admitted.add(1);
+            if nic.options.log_order {
+                self.report(nic, Completion::Admitted { request });
             }
-            if fault!(LabelTooEarly) {
-                labels.next();
-            }
-            if stored > 0
-                && receive_late::<CLASS>(nic, unexpected, results_tail, &view, linked, post)
-            {
-                stored -= 1;
-            } else {
-                // Labels and tables go to the host in order: after one refused post, all later ones
-                // are refused (S20).
-                let free = if on_nic { free_receives.take() } else { None };
-                let request = post.request;
-                let Some(receive) = free else {
-                    refused = Some(request);
-                    break;
-                };
-                let bin = view.bin(class, post.target.hash);
-                collisions += u64::from(enter(tables, post, class, bin, receive, &mut labels));
-                if log_order {
-                    report(nic, results_tail, Completion::Admitted { request });
-                }
-            }
-            done += 1;
-            step!(BoundaryEnds);
-            command = row.as_ref().and_then(|row| row.next::<CLASS>(done));
+            return;
         }
-        let late = control.unexpected - stored;
-        let entered = done as u32 - late;
-        (control.labels, control.unexpected) = (labels, stored);
-        let counters = &nic.boundary_counters;
-        counters.posts_late.add(u64::from(late));
-        counters.posts_admitted.add(u64::from(entered));
-        counters.collisions.add(collisions);
-        self.count_entered(nic, comm, class, entered);
-        if let Some(request) = refused {
-            let control = &mut self.comms[comm.0 as usize];
-            if control.home == Home::Nic {
-                control.home = Home::Fallback;
-                counters.fallback_receives.add(1);
-            }
-            self.forward_post(nic, request, comm);
-            done += 1;
-            step!(BoundaryEnds);
+        let control = &mut self.comms[comm.0 as usize];
+        if control.home == Home::Nic {
+            control.home = Home::Fallback;
+            nic.boundary_counters.fallback_receives.add(1);
         }
-        done
+        self.forward_post(nic, request, comm);
     }
 
     #[cold]
@@ -252,38 +250,6 @@ impl Boundary {
         self.count_forwarded(comm);
         self.report(nic, Completion::PostForwarded { request });
     }
-}
-
-/// Gives a post the oldest unexpected message that it accepts. `false`: there is none. A separate
-/// function: the loop over posts that find none keeps its values in registers.
-#[inline(never)]
-fn receive_late<const CLASS: usize>(
-    nic: &Shared,
-    store: &mut UnexpectedStore,
-    results_tail: &mut u64,
-    view: &CommView,
-    linked: ClassSet,
-    post: &Post,
-) -> bool {
-    let bin = view.bin(WildcardClass::ALL[CLASS], post.target.hash);
-    let mut passed = 0;
-    let found = store.find::<CLASS>(bin, &post.target, &mut passed);
-    nic.boundary_counters.unexpected_passed.add(passed);
-    let Some(found) = found else {
-        return false;
-    };
-    step!(TakenLate { entry: found.0 });
-    store.unlink::<CLASS>(view, linked, found, bin);
-    receive_stored(
-        nic,
-        store,
-        results_tail,
-        post.request,
-        post.buffer,
-        post.capacity,
-        found,
-    );
-    true
 }
 
 /// Delivers an unlinked message and frees its memory.

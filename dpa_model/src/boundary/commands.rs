@@ -2,7 +2,7 @@
 
 use super::Boundary;
 use super::admit::{link_for, receive_stored};
-use super::post_row::{Tables, enter};
+use super::post_batch::enter;
 use crate::communicator::{Communicator, Home};
 use crate::config::BINS_MAX;
 use crate::descriptor::state;
@@ -147,7 +147,7 @@ impl Boundary {
             let descriptor = &nic.receives[current];
             // SAFETY: the boundary (D1).
             let later = unsafe { descriptor.posted() };
-            if !later.run.is_of_run_of(cancelled) {
+            if !later.run.is_same_run(cancelled) {
                 break;
             }
             // SAFETY: no block is running.
@@ -309,14 +309,13 @@ impl Boundary {
     /// free.
     #[inline]
     pub(super) fn enter_one(&mut self, nic: &Shared, post: &Post) -> bool {
-        let (comm, Target { class, hash, .. }) = (post.comm, post.target);
+        let (comm, class) = (post.comm, post.target.class);
         let Some(receive) = self.free_receives.take() else {
             return false;
         };
         let control = &mut self.comms[comm.0 as usize];
-        let bin = control.view.bin(class, hash);
-        let tables = Tables::of(nic);
-        let collided = enter(tables, post, class, bin, receive, &mut control.labels);
+        let indexes = nic.indexes(control.view);
+        let collided = enter(indexes, post, class, receive, &mut control.labels);
         nic.boundary_counters.collisions.add(u64::from(collided));
         self.count_entered(nic, comm, class, 1);
         true
@@ -333,7 +332,7 @@ pub(super) fn find_stored(
     link_for(store, control, target.class);
     let bin = control.view.bin(target.class, target.hash);
     let mut passed = 0;
-    let found = by_class!(target.class, CLASS => store.find::<CLASS>(bin, target, &mut passed));
+    let found = by_class!(target.class, CLASS => store.find(CLASS, bin, target, &mut passed));
     nic.boundary_counters.unexpected_passed.add(passed);
     found
 }
@@ -347,5 +346,5 @@ pub(super) fn unlink_stored(
 ) {
     let Communicator { view, linked, .. } = control;
     let bin = view.bin(target.class, target.hash);
-    by_class!(target.class, CLASS => store.unlink::<CLASS>(view, *linked, entry, bin));
+    by_class!(target.class, CLASS => store.unlink(view, *linked, CLASS, entry, bin));
 }

@@ -14,12 +14,12 @@
 
 use super::Boundary;
 use super::commands::{find_stored, unlink_stored};
-use super::post_row::{Tables, enter};
+use super::post_batch::enter;
 use crate::communicator::{Communicator, Home};
 use crate::free_list::FreeList;
 use crate::hash::Hashes;
 use crate::host_address::HostAddress;
-use crate::index::{CommView, Indexes, Key, Oldest};
+use crate::index::{CommView, Indexes, Key, is_live};
 use crate::message::{Entry, Post, Protocol, Target};
 use crate::number::{ReceiveId, unchecked};
 use crate::shared::Shared;
@@ -50,7 +50,7 @@ impl Leader {
     ///
     /// # Complexity
     /// O(messages in the searched chain).
-    #[inline(always)]
+    #[inline]
     pub fn post_now(&mut self, comm: CommId, selector: Selector, number: u32) -> Now<u64> {
         debug_assert!(self.is_settled());
         let Selector { source, tag } = selector;
@@ -79,7 +79,7 @@ impl Leader {
 
     /// Consecutive messages of one communicator. `None`: they belong in the queues, as for
     /// [`Now::Queue`].
-    #[inline(always)]
+    #[inline]
     pub fn row(&mut self, comm: CommId) -> Option<MessageRow<'_>> {
         debug_assert!(self.is_settled());
         let Self {
@@ -125,7 +125,7 @@ impl Leader {
             shared, boundary, ..
         } = self;
         let request = RequestId::of_number(number).as_u64();
-        boundary.take_out(shared, request, comm, &Target::of(selector))
+        boundary.take_out(shared, request, comm, &Target::from_selector(selector))
     }
 
     /// Whether no message waits, and the order is free. A command may wait: one that gives the
@@ -142,7 +142,7 @@ impl Leader {
 
 impl Boundary {
     /// Posts a receive without wildcards.
-    #[inline(always)]
+    #[inline]
     fn enter_exact_now(
         &mut self,
         nic: &Shared,
@@ -172,7 +172,7 @@ impl Boundary {
         tag: TagSel,
         number: u32,
     ) -> Now<u64> {
-        let target = Target::of(Selector { source, tag });
+        let target = Target::from_selector(Selector { source, tag });
         let Some(control) = self.comms.get_mut(comm.0 as usize) else {
             return Now::Queue;
         };
@@ -198,7 +198,7 @@ impl Boundary {
     }
 
     /// The result of [`enter_free`].
-    #[inline(always)]
+    #[inline]
     fn entered<T>(
         &mut self,
         nic: &Shared,
@@ -208,7 +208,7 @@ impl Boundary {
     ) -> Now<T> {
         match only {
             None => return Now::Queue,
-            Some(true) => self.note_class(nic, comm, class),
+            Some(true) => self.record_class(nic, comm, class),
             Some(false) => {}
         }
         Now::Waits
@@ -216,7 +216,7 @@ impl Boundary {
 
     /// Notes that the first receive of a class is posted.
     #[inline(never)]
-    fn note_class(&mut self, nic: &Shared, comm: CommId, class: WildcardClass) {
+    fn record_class(&mut self, nic: &Shared, comm: CommId, class: WildcardClass) {
         self.comms[comm.0 as usize].view.insert(class);
         self.set_classes(nic, comm);
     }
@@ -237,7 +237,7 @@ impl Boundary {
     /// Stores a message that no receive fits. `false`: the NIC has no room for it.
     #[inline(never)]
     fn store_now(&mut self, nic: &Shared, envelope: &Envelope) -> bool {
-        let hashes = Hashes::of(envelope.source, envelope.tag);
+        let hashes = Hashes::new(envelope.source, envelope.tag);
         let (protocol, arrival) = (Protocol::Inline, self.matched);
         let entry = Entry {
             envelope: *envelope,
@@ -251,13 +251,13 @@ impl Boundary {
             return false;
         }
         self.close(inbox);
-        self.note_stored(nic, 1);
+        self.record_stored(nic, 1);
         self.count_matched(nic, 1);
         nic.handler_counters[0].no_candidate.add(1);
         true
     }
 
-    #[inline(always)]
+    #[inline]
     fn count_matched(&mut self, nic: &Shared, messages: u64) {
         self.matched += messages;
         nic.block_sizes.note(1, messages);
@@ -266,7 +266,7 @@ impl Boundary {
 
 /// Appends a receive to the posted queue: communicator, target and number. Returns whether it is
 /// the only one of its class. `None`: no descriptor is free.
-#[inline(always)]
+#[inline]
 fn enter_free(
     nic: &Shared,
     control: &mut Communicator,
@@ -277,7 +277,6 @@ fn enter_free(
 ) -> Option<bool> {
     let class = target.class;
     let receive = free.take()?;
-    let bin = control.view.bin(class, target.hash);
     let request = RequestId::of_number(number).as_u64();
     let post = Post {
         request,
@@ -286,14 +285,8 @@ fn enter_free(
         buffer: HostAddress::none(),
         capacity: 0,
     };
-    let collided = enter(
-        Tables::of(nic),
-        &post,
-        class,
-        bin,
-        receive,
-        &mut control.labels,
-    );
+    let indexes = nic.indexes(control.view);
+    let collided = enter(indexes, &post, class, receive, &mut control.labels);
     let counters = &nic.boundary_counters;
     counters.posts_admitted.add(1);
     counters.collisions.add(u64::from(collided));
@@ -318,7 +311,7 @@ pub struct MessageRow<'a> {
 
 impl MessageRow<'_> {
     /// Messages that took a receive.
-    #[inline(always)]
+    #[inline]
     pub fn taken(&self) -> u64 {
         self.taken
     }
@@ -327,12 +320,12 @@ impl MessageRow<'_> {
     ///
     /// # Complexity
     /// O(receives in the searched chains).
-    #[inline(always)]
+    #[inline]
     pub fn take(&mut self, source: Rank, tag: Tag) -> Now<u32> {
         if !self.view.is_exact() {
             return self.search(source, tag);
         }
-        let both = Hashes::of_one(WildcardClass::Exact, source, tag);
+        let both = Hashes::for_class(WildcardClass::Exact, source, tag);
         let hashes = Hashes {
             both,
             ..Hashes::default()
@@ -343,20 +336,24 @@ impl MessageRow<'_> {
             hashes,
         };
         let Indexes { bookings, bins, .. } = self.nic.indexes(self.view);
-        let (bin, receive) = match self.nic.indexes(self.view).oldest::<0>(&key) {
-            Oldest::Fits { bin, receive } => (bin, receive),
-            Oldest::None => return Now::Waits,
-            Oldest::Other => return self.search(source, tag),
-        };
+        // SAFETY: receives are posted, so the communicator has tables.
+        let bin = unsafe { unchecked(bins, self.view.bin(WildcardClass::Exact, both)) };
+        let receive = bin.head();
+        if receive == ReceiveId::NIL {
+            return Now::Waits;
+        }
         let receives = bookings.receives;
-        // SAFETY: a search found the receive, and no block is running (D1).
-        let request = unsafe { unchecked(receives, receive).posted.peek() }.request;
+        // SAFETY: the receive is in a chain.
+        let descriptor = unsafe { unchecked(receives, receive) };
+        if !is_live(WildcardClass::Exact, descriptor, &key) {
+            return self.search(source, tag);
+        }
+        // SAFETY: no block is running (D1).
+        let request = unsafe { descriptor.posted.peek() }.request;
         let Some(number) = RequestId::from_u64(request).number() else {
             // Finds it again, and answers `Queue`. A call keeps what is here in registers.
             return self.search(source, tag);
         };
-        // SAFETY: the search read this bin.
-        let bin = unsafe { unchecked(bins, bin) };
         bin.unlink(receives, receive, &ReceiveId::NIL);
         self.boundary.free_receives.give(receive);
         self.taken += 1;
@@ -375,7 +372,7 @@ impl MessageRow<'_> {
         let key = Key {
             source: source.get(),
             tag: tag.get(),
-            hashes: Hashes::of(source, tag),
+            hashes: Hashes::new(source, tag),
         };
         let Some(found) = nic.indexes(*view).search(key, 0, &nic.handler_counters[0]) else {
             return Now::Waits;
@@ -398,7 +395,7 @@ impl MessageRow<'_> {
 }
 
 impl Drop for MessageRow<'_> {
-    #[inline(always)]
+    #[inline]
     fn drop(&mut self) {
         let (nic, first) = (self.nic, self.taken - self.searched);
         if first > 0 {

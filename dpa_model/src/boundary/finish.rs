@@ -8,7 +8,7 @@ use crate::communicator::Home;
 use crate::hash::Hashes;
 use crate::index::CommView;
 use crate::matching::Matched;
-use crate::message::{Completion, Entry, Message, Protocol, data};
+use crate::message::{Completion, Entry, Message, Protocol};
 use crate::number::{ReceiveId, StoredId};
 use crate::shared::Shared;
 use crate::unexpected::LINKED_ALWAYS;
@@ -59,7 +59,7 @@ impl Boundary {
             Matched::Nothing => block.count,
             _ => taken.iter().take_while(is_left).count(),
         };
-        let stored = self.store_row(nic, block, first_left);
+        let stored = self.store_batch(nic, block, first_left);
         if stored == block.count {
             return self.release(nic, block, 0);
         }
@@ -69,7 +69,7 @@ impl Boundary {
     /// Stores the leading messages of a block without receives, while they are common and of one
     /// communicator. Returns how many.
     #[inline]
-    fn store_row(&mut self, nic: &Shared, block: &BlockInfo, count: usize) -> usize {
+    fn store_batch(&mut self, nic: &Shared, block: &BlockInfo, count: usize) -> usize {
         let options = &nic.options;
         let usual = options.inline_hashes == InlineHashes::Trust && !options.log_order;
         if !usual || count == 0 || fault!(UnexpectedReversed) {
@@ -78,29 +78,24 @@ impl Boundary {
         let queue = nic.arrivals.queue(block.queue);
         let entries = queue.ring.stretch(block.first, count);
         // SAFETY: the entry was seen ready; `release` comes later.
-        let first = unsafe { entries.peek(0) };
-        let comm = first.envelope.comm;
+        let comm = unsafe { entries.peek(0) }.envelope.comm;
         let inbox = self.inbox(comm);
         if !inbox.on_nic || inbox.linked.exceeds(LINKED_ALWAYS) {
             return 0;
         }
         let (store, view) = (&mut self.unexpected, &inbox.view);
-        let stored = if first.is_short() {
-            store.insert_row::<{ data::SHORT }>(view, comm, block.arrival, queue, entries)
-        } else {
-            store.insert_row::<{ data::INLINE }>(view, comm, block.arrival, queue, entries)
-        };
+        let stored = store.insert_batch(view, comm, block.arrival, queue, entries);
         self.close(Inbox {
             stored: stored as u32,
             ..inbox
         });
-        self.note_stored(nic, stored);
+        self.record_stored(nic, stored);
         stored
     }
 
     /// Counts `stored` messages. Between two blocks the store only shrinks, so its maximum is here.
     #[inline]
-    pub(super) fn note_stored(&self, nic: &Shared, stored: usize) {
+    pub(super) fn record_stored(&self, nic: &Shared, stored: usize) {
         let counters = &nic.boundary_counters;
         counters.arrivals_stored.add(stored as u64);
         counters
@@ -136,7 +131,7 @@ impl Boundary {
         nic.arrivals.queue(block.queue).ring.release(head);
     }
 
-    /// The boundary goes on behind the block and its first `results` results.
+    /// Advances the boundary behind the block and its first `results` results.
     fn pass(&mut self, block: &BlockInfo, results: usize) {
         self.results_tail += results as u64;
         self.matched += block.count as u64;
@@ -164,7 +159,7 @@ impl Boundary {
         }
         let stored_before = self.unexpected.used();
         // Number of results up to the last that the host must read, and the handlers whose
-        // unmatched messages it must know of.
+        // unmatched messages are reported to it.
         let (mut results, mut told) = (0, HandlerSet::NONE);
         let log_order = nic.options.log_order;
         let queue = nic.arrivals.queue(block.queue);
@@ -219,7 +214,7 @@ impl Boundary {
             results = results.max(handler + 1);
         }
         self.close(inbox);
-        self.note_stored(nic, self.unexpected.used() - stored_before);
+        self.record_stored(nic, self.unexpected.used() - stored_before);
         for handler in 0..results {
             if taken(handler) == ReceiveId::NIL && !told.contains(handler) {
                 fill_result(nic, block, handler, Completion::None);
@@ -268,7 +263,7 @@ impl Boundary {
         let hashes = if trusted {
             entry.hashes
         } else {
-            Hashes::of(entry.envelope.source, entry.envelope.tag)
+            Hashes::new(entry.envelope.source, entry.envelope.tag)
         };
         let stored = self
             .unexpected

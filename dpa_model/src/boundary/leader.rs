@@ -6,7 +6,7 @@ use super::Boundary;
 use crate::NicConfig;
 use crate::block::{BlockInfo, Phase};
 use crate::config::UnexpectedFull;
-use crate::matching::{Key, Scratch, run_in_order, run_slice};
+use crate::matching::{DomainKey, Scratch, run_in_order, run_slice};
 use crate::number::WorkerId;
 use crate::shared::Shared;
 
@@ -48,7 +48,7 @@ impl Drop for Leader {
     /// ended the leader inside a shared block.
     fn drop(&mut self) {
         if self.in_block == 0 {
-            self.shared.life.note_stopped();
+            self.shared.life.record_stopped();
         }
     }
 }
@@ -128,7 +128,7 @@ impl Leader {
             nic.boundary_counters.unexpected_full.add(1);
             return false;
         }
-        note_block(nic, &block);
+        record_block(nic, &block);
         self.last_count = block.count;
         let most = awake.min(self.workers);
         if most > 1 {
@@ -157,7 +157,7 @@ impl Leader {
         self.shared_blocks += 1;
         block.number = self.shared_blocks;
         nic.boundary_counters.shared_blocks.add(1);
-        if Key::come_round(block.number) {
+        if DomainKey::wraps_at(block.number) {
             nic.block.clear_keys();
         }
         nic.block.publish(block);
@@ -181,7 +181,7 @@ impl Leader {
             nic.block.taken(handler)
         });
         if fault!(DomainsBeforePosts) {
-            boundary.grow_old(nic);
+            boundary.mark_all_early(nic);
         }
         if nic.block.had_conflict(block.number) {
             nic.boundary_counters.conflict_blocks.add(1);
@@ -234,7 +234,7 @@ impl Leader {
 
 /// Counts a block that begins.
 #[inline]
-fn note_block(nic: &Shared, block: &BlockInfo) {
+fn record_block(nic: &Shared, block: &BlockInfo) {
     step!(BlockCut {
         first: block.first,
         count: block.count

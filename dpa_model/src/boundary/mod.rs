@@ -9,7 +9,7 @@ mod direct;
 mod due;
 mod finish;
 mod leader;
-mod post_row;
+mod post_batch;
 #[cfg(all(test, feature = "ends"))]
 mod tests;
 
@@ -108,7 +108,12 @@ impl Boundary {
 
     /// Writes the next result. The ring must have room.
     fn report(&mut self, nic: &Shared, result: Completion) {
-        report(nic, &mut self.results_tail, result);
+        // SAFETY: only the leader claims positions, and it checked the room.
+        unsafe {
+            nic.completions
+                .fill(self.results_tail, 0, |slot| *slot = result);
+        }
+        self.results_tail += 1;
     }
 
     /// Publishes the handlers' view of a communicator.
@@ -127,14 +132,14 @@ impl Boundary {
     }
 
     /// The classes posted so far are old ones; for a seeded fault only.
-    fn grow_old(&mut self, nic: &Shared) {
+    fn mark_all_early(&mut self, nic: &Shared) {
         for comm in 0..self.comms.len() as u32 {
-            self.comms[comm as usize].view.grow_old();
+            self.comms[comm as usize].view.mark_all_early();
             self.set_view(nic, CommId(comm));
         }
     }
 
-    /// Frees a consumed receive that is not free yet; between blocks, when no handler can stand on
+    /// Frees a consumed receive that is not free yet; between blocks, when no handler can visit
     /// it (S17).
     fn recycle(&mut self, nic: &Shared, comm: CommId, receive: ReceiveId) {
         let descriptor = &nic.receives[receive];
@@ -154,7 +159,7 @@ impl Boundary {
     }
 
     /// Counts further posted receives of this class.
-    #[inline(always)]
+    #[inline]
     fn count_entered(&mut self, nic: &Shared, comm: CommId, class: WildcardClass, count: u32) {
         nic.boundary_counters
             .posted_high
@@ -168,7 +173,7 @@ impl Boundary {
     }
 
     /// Counts receives of this class that are no longer posted.
-    #[inline(always)]
+    #[inline]
     fn count_left(&mut self, nic: &Shared, comm: CommId, class: WildcardClass, count: usize) {
         let control = &mut self.comms[comm.0 as usize];
         control.posted[class as usize] -= count as u32;
@@ -184,12 +189,4 @@ impl Boundary {
             control.forwarded += 1;
         }
     }
-}
-
-/// Writes the result at `tail`, the next free position of the completion ring. The ring must have
-/// room.
-fn report(nic: &Shared, tail: &mut u64, result: Completion) {
-    // SAFETY: only the leader claims positions, and it checked the room.
-    unsafe { nic.completions.fill(*tail, 0, |slot| *slot = result) };
-    *tail += 1;
 }

@@ -68,7 +68,7 @@ struct Taken<'a> {
 }
 
 impl Drop for Taken<'_> {
-    #[inline(always)]
+    #[inline]
     fn drop(&mut self) {
         *self.head += self.count as u64;
     }

@@ -39,13 +39,13 @@ impl RequestId {
 
     /// The request of a receive that [`Leader::post_now`](crate::Leader::post_now) posted under
     /// this number, below 2^31. No request of a port has this name: a port has fewer slots.
-    #[inline(always)]
+    #[inline]
     pub fn of_number(number: u32) -> Self {
         Self(u64::from(number | NUMBERED))
     }
 
     /// The number of a receive that [`Leader::post_now`](crate::Leader::post_now) posted.
-    #[inline(always)]
+    #[inline]
     pub fn number(self) -> Option<u32> {
         // No generation.
         (self.0 >> 31 == 1).then_some(self.0 as u32 & !NUMBERED)

@@ -98,7 +98,13 @@ impl HostPort {
         stamp: u64,
     ) -> Result<RequestId, (CommandQueueFull, Vec<u8>)> {
         let selector = Selector { source, tag };
-        self.post_target(comm, selector, Target::of(selector), buffer, stamp)
+        self.post_target(
+            comm,
+            selector,
+            Target::from_selector(selector),
+            buffer,
+            stamp,
+        )
     }
 
     #[inline(always)]
@@ -147,7 +153,7 @@ impl HostPort {
             Command::Cancel {
                 request: request.0,
                 comm,
-                target: Target::of(selector),
+                target: Target::from_selector(selector),
             },
             stamp,
         );
@@ -174,7 +180,7 @@ impl HostPort {
             Command::Probe {
                 request: request.0,
                 comm,
-                target: Target::of(selector),
+                target: Target::from_selector(selector),
                 take,
             },
             stamp,
@@ -316,7 +322,7 @@ impl HostPort {
             let command = Command::Return(Post {
                 request: receive.request.0,
                 comm,
-                target: Target::of(selector),
+                target: Target::from_selector(selector),
                 buffer: HostAddress::new(lent.start.as_ptr()),
                 capacity: lent.capacity(),
             });
@@ -378,7 +384,7 @@ impl HostPort {
     ///
     /// # Panics
     /// If no ended receive holds the slot.
-    #[inline(always)]
+    #[inline]
     pub fn free_slot(&mut self, slot: usize) -> Option<Vec<u8>> {
         self.requests.free(slot)
     }
@@ -410,7 +416,7 @@ impl HostPort {
     /// Receives of the communicator that have not ended, or still hold their slots.
     ///
     /// # Complexity
-    /// O(most requests at a time so far).
+    /// O(maximum number of requests at a time until now).
     pub fn receives_of(&self, comm: CommId) -> usize {
         self.requests
             .slots
@@ -491,7 +497,7 @@ impl HostPort {
             results_head,
             ..
         } = self;
-        // SAFETY: it is released only by `note_read`.
+        // SAFETY: it is released only by `record_read`.
         let result = unsafe { shared.completions.peek_if_ready(*results_head) }?;
         let Completion::Received {
             request, message, ..
@@ -532,7 +538,7 @@ impl HostPort {
             let results = shared.completions.stretch(first, most);
             let mut place = 0;
             while more && results.is_ready(place) {
-                // SAFETY: just seen ready; it is released only by `note_read`.
+                // SAFETY: just seen ready; it is released only by `record_read`.
                 let result = unsafe { results.peek(place) };
                 let Completion::Received {
                     request,
@@ -547,7 +553,7 @@ impl HostPort {
                 more = each(requests, RequestId(*request), message, *late);
             }
             let other = if place == 0 { self.read_other() } else { None };
-            self.note_read();
+            self.record_read();
             if other.is_some() {
                 return other;
             }
@@ -570,14 +576,14 @@ impl HostPort {
     fn read_other(&mut self) -> Option<Event> {
         let position = self.results_head;
         self.results_head += 1;
-        // SAFETY: seen ready; it is released only by `note_read`.
+        // SAFETY: seen ready; it is released only by `record_read`.
         let result = *unsafe { self.shared.completions.peek(position) };
         self.other_event(result, position)
     }
 
     /// Releases the read positions if there are enough.
-    #[inline(always)]
-    fn note_read(&mut self) {
+    #[inline]
+    fn record_read(&mut self) {
         if self.results_head - self.results_released >= RELEASE_EVERY {
             self.release();
         }
@@ -619,8 +625,8 @@ impl HostPort {
         any
     }
 
-    /// Most receives that [`hand_back`](Self::hand_back) may ever offer: the command queue holds
-    /// the offer and all receives at the same time.
+    /// Maximum number of receives that [`hand_back`](Self::hand_back) may offer: the command queue
+    /// holds the offer and all receives at the same time.
     pub fn offer_most(&self) -> u64 {
         self.shared.commands.depth() - 1
     }
@@ -634,7 +640,7 @@ impl HostPort {
         self.shared.name
     }
 
-    #[inline(always)]
+    #[inline]
     fn has_room(&mut self) -> bool {
         self.commands_tail < self.commands_end || self.room() > 0
     }
@@ -646,7 +652,7 @@ impl HostPort {
         self.commands_end - self.commands_tail
     }
 
-    #[inline(always)]
+    #[inline]
     fn issue(&mut self, command: Command, stamp: u64) {
         self.commands_counted += 1;
         self.push(command, stamp);

@@ -4,7 +4,7 @@
 //! - `sender`: the wire's end. It fills a completion queue as the network would.
 //! - `sent_counts`: a snapshot of the senders' progress.
 //! - `feeder`: a sequence of operations fed into both in a fixed order.
-//! - `pool`: host threads in place of the card's.
+//! - `pool`: host threads instead of the card's.
 //! - `two_lists`: matching as MPI defines it, for comparisons and for software fallback.
 //! - `drain`: empties the completion queues without matching, for measurements.
 //!

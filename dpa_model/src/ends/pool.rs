@@ -176,7 +176,7 @@ impl Pool {
                 stop_of_leader.break_down();
             }
             let ended = dissolve(&team_of_leader, threads);
-            stop_of_leader.note_all_ended();
+            stop_of_leader.record_all_ended();
             if let Err(panic) = result.and(ended) {
                 resume_unwind(panic);
             }

@@ -25,7 +25,7 @@ pub enum SendError {
     TooLong {
         /// Bytes of the message.
         length: usize,
-        /// Most bytes allowed.
+        /// Maximum number of bytes allowed.
         limit: usize,
     },
     /// The sending thread runs the receiver, and would wait for itself.
@@ -68,7 +68,8 @@ pub struct Sender {
     hash_fault: Hashes,
     /// Whether headers have no hashes or wrong ones.
     odd: bool,
-    /// Longest message that [`try_send`](Self::try_send) copies in the caller's loop.
+    /// Maximum length in bytes of a message that [`try_send`](Self::try_send) copies in the
+    /// caller's loop.
     in_loop: usize,
 }
 
@@ -143,8 +144,8 @@ impl Sender {
         self.shared.eager_limit.max(INLINE_BYTES)
     }
 
-    /// Sends eagerly: copies the payload, which may be reused at once. `stamp`: number of commands
-    /// before the message, used with `Order::Stamped` only.
+    /// Sends eagerly: copies the payload, which may be reused immediately. `stamp`: number of
+    /// commands before the message, used with `Order::Stamped` only.
     ///
     /// The common case, at most 512 bytes from a sender that owns its queue and knows of room, is
     /// inlined into the caller's loop. It stores only the message and the next position: other
@@ -422,7 +423,7 @@ impl Sender {
         move |hashes| {
             *hashes = Hashes::default();
             if inline_hashes {
-                let Hashes { both, tag, source } = Hashes::of(envelope.source, envelope.tag);
+                let Hashes { both, tag, source } = Hashes::new(envelope.source, envelope.tag);
                 *hashes = Hashes {
                     both: both ^ fault.both,
                     tag: tag ^ fault.tag,

@@ -5,10 +5,10 @@
 //! now could match both never meet, and inside a block receives only disappear. Which messages can
 //! meet follows from the classes posted in their communicator, by the page's table.
 //!
-//! **Keys.** A handler tells the domain by the fields of the message's header, never by the
+//! **Keys.** A handler determines the domain by the fields of the message's header, never by the
 //! sender's hashes: a sender could put two messages that one receive matches into two domains.
 //! The handler writes a *key* for higher handlers: those fields, with the block's number. A key is
-//! no more than a copy of what the entry says: where it is not there yet, the higher handler reads
+//! no more than a copy of the entry's fields: where it is not there yet, the higher handler reads
 //! the entry. So keys publish nothing, and their accesses are Relaxed. Fields too large for a key
 //! are hashed in it; equal hashes are then verified by the entries. So a handler knows its exact
 //! *rank*, the number of lower handlers of its domain.
@@ -29,28 +29,25 @@
 //! **Progress.** A handler waits for lower slices only, as in a block without domains. A slice
 //! waits for whole slices; domains consist of handlers.
 
-use core::ops::Range;
-
 use super::block_run::BlockRun;
-use super::crew::{Chained, Choice, Crew, Slice};
+use super::crew::{Choice, Crew};
 use super::detect::{NO_CONFLICT, first_conflict};
 use super::fast_path::{Refusal, choose_in_domain, choose_in_run};
 use super::scratch::Scratch;
+use super::slice::Slice;
 use crate::block::{Keys, Phase};
-use crate::booking::Bookings;
-use crate::descriptor::{Descriptor, Posted};
 use crate::hash::reduce;
 use crate::index::CommView;
 use crate::message::Entry;
-use crate::number::{ReceiveId, WorkerId};
-use crate::{ClassSet, CommId, Envelope, FastPath, Hashes, InlineHashes, Path};
+use crate::number::ReceiveId;
+use crate::{ClassSet, CommId, Envelope, FastPath, Hashes, InlineHashes};
 
 /// The fields of a message in one word: 8 bits for the block, 1 bit if the fields are hashed, and
 /// 5, 14, 16 and 20 bits for communicator, bin, source and tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Key(pub(crate) u64);
+pub(crate) struct DomainKey(pub(crate) u64);
 
-impl Key {
+impl DomainKey {
     /// The lowest bit of the block's number.
     const BLOCK: u64 = 1 << 56;
     const HASHED: u64 = 1 << 55;
@@ -58,7 +55,7 @@ impl Key {
     const BIN_BITS: u32 = 14;
     const SOURCE_BITS: u32 = 16;
     const TAG_BITS: u32 = 20;
-    /// Blocks until the numbers in keys come round; few in models, so that they do.
+    /// Blocks until the numbers in keys wrap around; few in models, so that they do.
     const BLOCKS: u64 = if cfg!(dpamatch_loom) { 1 << 1 } else { 1 << 7 };
 
     #[inline(always)]
@@ -83,42 +80,31 @@ impl Key {
         Self(number | value)
     }
 
-    /// Whether block numbers in keys come round with this block: all keys must then be cleared.
-    pub(crate) fn come_round(block: u64) -> bool {
+    /// Whether block numbers in keys wrap around with this block: all keys must then be cleared.
+    pub(crate) fn wraps_at(block: u64) -> bool {
         block.is_multiple_of(Self::BLOCKS) && !fault!(DomainKeysKept)
     }
 
-    /// This key, to compare others with.
+    /// [`compare`](Self::compare) of equal keys.
+    const EQUAL: u64 = u64::MAX / Self::BLOCK * Self::BLOCK;
+
+    /// Compares with a handler's own key: greater than [`EQUAL`](Self::EQUAL) if this key has other
+    /// fields, and less if it is of another block.
     #[inline(always)]
-    fn wanted(self) -> Wanted {
-        Wanted(self.0 ^ Wanted::EQUAL)
-    }
-}
-
-/// A handler's key, its block's bits inverted. So one comparison tells keys of other fields from
-/// all others.
-#[derive(Clone, Copy, Debug)]
-struct Wanted(u64);
-
-impl Wanted {
-    /// [`compare`](Self::compare) of equal keys. Greater: the other key has other fields; less: it
-    /// is of another block.
-    const EQUAL: u64 = u64::MAX / Key::BLOCK * Key::BLOCK;
-
-    #[inline(always)]
-    fn compare(self, Key(other): Key) -> u64 {
-        self.0 ^ other
+    fn compare(self, own: Self) -> u64 {
+        // The block's bits are inverted, so one comparison finds keys of other fields.
+        own.0 ^ Self::EQUAL ^ self.0
     }
 
-    /// The fields may be equal.
+    /// Whether the fields may be equal to those of a handler's own key.
     #[inline(always)]
-    fn is_near(self, other: Key) -> bool {
-        self.compare(other) <= Self::EQUAL
+    fn is_near(self, own: Self) -> bool {
+        self.compare(own) <= Self::EQUAL
     }
 
     #[inline(always)]
     fn is_hashed(self) -> bool {
-        self.0 & Key::HASHED != 0
+        self.0 & Self::HASHED != 0
     }
 }
 
@@ -134,7 +120,7 @@ struct Fields {
 
 impl Fields {
     #[inline(always)]
-    fn of(entry: &Entry, view: CommView, trusts: bool) -> Self {
+    fn new(entry: &Entry, view: CommView, trusts: bool) -> Self {
         let Envelope { comm, source, tag } = entry.envelope;
         let comm = if fault!(DomainsOfAllCommunicators) {
             0
@@ -153,7 +139,7 @@ impl Fields {
             Some(class) if trusts => {
                 let hash = match entry.has_hashes {
                     true => entry.hashes.of_class(class),
-                    false => Hashes::of_one(class, source, tag),
+                    false => Hashes::for_class(class, source, tag),
                 };
                 u64::from(reduce(hash, view.bins))
             }
@@ -175,7 +161,7 @@ impl Fields {
         // 2^64 divided by the golden ratio, and another odd number with balanced bits.
         let comm = (self.bin << 32 ^ self.comm).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let mixed = (self.source << 32 ^ self.tag ^ comm).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        Key::HASHED | mixed >> (u64::BITS - Key::HASHED.trailing_zeros())
+        DomainKey::HASHED | mixed >> (u64::BITS - DomainKey::HASHED.trailing_zeros())
     }
 }
 
@@ -201,10 +187,7 @@ fn mask(view: CommView) -> u64 {
     }
 }
 
-/// A block whose handlers wait within their domains, as one of several workers runs it.
-type Block<'a> = BlockRun<'a, Keyed<'a>>;
-
-/// One of several workers runs its slice of a block whose handlers wait within their domains.
+/// A slice of a block whose handlers wait within their domains.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keyed<'a> {
     pub(super) slice: Slice<'a>,
@@ -219,20 +202,16 @@ impl Keyed<'_> {
     }
 
     #[inline(always)]
-    fn key(&self, entry: &Entry, view: CommView) -> Key {
+    fn key(&self, entry: &Entry, view: CommView) -> DomainKey {
         let Slice { nic, block, .. } = self.slice;
         let trusts = nic.options.inline_hashes == InlineHashes::Trust;
-        Key::new(block.number, Fields::of(entry, view, trusts))
+        DomainKey::new(block.number, Fields::new(entry, view, trusts))
     }
 }
 
 impl Crew for Keyed<'_> {
-    fn worker(self) -> WorkerId {
-        self.slice.worker
-    }
-
-    fn handlers(self) -> Range<usize> {
-        self.slice.handlers()
+    fn slice(&self) -> &Slice<'_> {
+        &self.slice
     }
 
     #[inline(always)]
@@ -241,17 +220,8 @@ impl Crew for Keyed<'_> {
         self.slice.nic.block.set_key(handler, self.key(entry, view));
     }
 
-    #[inline(always)]
-    fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) {
-        self.slice.book(bookings, receive, handler);
-    }
-
-    #[inline(always)]
-    fn publish(self, handler: usize, candidate: ReceiveId) {
-        self.slice.publish(handler, candidate);
-    }
-
-    /// Says that the slice has booked, and waits for nobody: each handler waits by itself.
+    /// Publishes that the slice has booked, and waits for nobody: each handler waits for its
+    /// domain.
     fn pass_barrier(self, _: &mut Scratch) {
         step!(SliceBooked);
         let Slice {
@@ -261,7 +231,7 @@ impl Crew for Keyed<'_> {
     }
 
     #[inline(always)]
-    fn choose(block: &Block<'_>, handler: usize, scratch: &mut Scratch) -> Choice {
+    fn choose(block: &BlockRun<'_, Keyed<'_>>, handler: usize, scratch: &mut Scratch) -> Choice {
         // A handler without a candidate takes nothing, so its domain does not matter.
         if scratch.receives[handler] == ReceiveId::NIL {
             return Choice::Own;
@@ -269,40 +239,17 @@ impl Crew for Keyed<'_> {
         choose(block, handler, scratch)
     }
 
-    fn wait_for_lower(block: &Block<'_>, handler: usize, _: &mut Scratch) -> u64 {
+    fn wait_for_lower(block: &BlockRun<'_, Keyed<'_>>, handler: usize, _: &mut Scratch) -> u64 {
         if fault!(DomainSlowNoWait) {
             return 0;
         }
         wait_for_members(block, handler)
     }
-
-    #[inline(always)]
-    fn mark(self, descriptor: &Descriptor, receive: ReceiveId, path: Path) {
-        self.slice.mark(descriptor, receive, path);
-    }
-
-    #[inline(always)]
-    fn matched(self) {
-        self.slice.matched();
-    }
-
-    fn unlink(self, chained: Chained<'_>, posted: &Posted) -> bool {
-        self.slice.unlink(chained, posted)
-    }
-
-    #[inline(always)]
-    fn note_taken(self, handler: usize, receive: ReceiveId) {
-        self.slice.note_taken(handler, receive);
-    }
-
-    fn finished(self) {
-        self.slice.finished();
-    }
 }
 
 /// The choice of a handler, once the lower ones that it depends on have booked.
 #[inline(always)]
-fn choose(block: &Block<'_>, handler: usize, scratch: &mut Scratch) -> Choice {
+fn choose(block: &BlockRun<'_, Keyed<'_>>, handler: usize, scratch: &mut Scratch) -> Choice {
     step!(KeysRead { handler });
     let waits = block.nic.options.fast_path == FastPath::Off;
     let (is_first, choice) = if waits {
@@ -316,9 +263,12 @@ fn choose(block: &Block<'_>, handler: usize, scratch: &mut Scratch) -> Choice {
             },
         )
     } else {
-        match Lower::of(block, handler) {
+        match lowest(block, handler) {
             None => (true, Choice::Own),
-            Some(lower) => (false, choose_behind(block, handler, lower, scratch)),
+            Some(first) => {
+                let rank = rank(block, handler, first);
+                (false, choose_behind(block, handler, first, rank, scratch))
+            }
         }
     };
     let _conflict = !matches!(choice, Choice::Own);
@@ -331,7 +281,13 @@ fn choose(block: &Block<'_>, handler: usize, scratch: &mut Scratch) -> Choice {
 }
 
 #[inline(never)]
-fn choose_behind(block: &Block<'_>, handler: usize, lower: Lower, scratch: &mut Scratch) -> Choice {
+fn choose_behind(
+    block: &BlockRun<'_, Keyed<'_>>,
+    handler: usize,
+    lowest: usize,
+    rank: usize,
+    scratch: &mut Scratch,
+) -> Choice {
     let BlockRun { nic, crew, .. } = *block;
     let options = &nic.options;
     let has_one_class = || {
@@ -346,17 +302,15 @@ fn choose_behind(block: &Block<'_>, handler: usize, lower: Lower, scratch: &mut 
     };
     let in_runs = options.fast_path == FastPath::Sequence && !options.early_check;
     let chosen = if in_runs && has_one_class() {
-        let polls = wait_for(block, lower.first, Phase::Booked);
+        let polls = wait_for(block, lowest, Phase::Booked);
         nic.handler_counters[handler].barrier_polls.add(polls);
-        step!(CandidateRead {
-            handler: lower.first
-        });
+        step!(CandidateRead { handler: lowest });
         // SAFETY: phase 1 of the slice that runs it was just seen, or it is this worker's own.
-        let first = unsafe { nic.block.candidate(lower.first) };
+        let first = unsafe { nic.block.candidate(lowest) };
         let shift = if fault!(DomainRankInBlock) {
             handler
         } else {
-            lower.rank
+            rank
         };
         choose_in_run(nic, first, shift, scratch.receives[handler])
     } else {
@@ -375,10 +329,14 @@ fn choose_behind(block: &Block<'_>, handler: usize, lower: Lower, scratch: &mut 
 /// Waits until all lower handlers of the domain have booked. Returns their candidates by rank, the
 /// handler's own behind them.
 #[inline(never)]
-fn gather<'s>(block: &Block<'_>, handler: usize, scratch: &'s mut Scratch) -> &'s [ReceiveId] {
-    let wanted = block.nic.block.key(handler).wanted();
+fn gather<'s>(
+    block: &BlockRun<'_, Keyed<'_>>,
+    handler: usize,
+    scratch: &'s mut Scratch,
+) -> &'s [ReceiveId] {
+    let own = block.nic.block.key(handler);
     let (mut rank, mut polls) = (0, 0);
-    for member in (0..handler).filter(|&lower| meets(block, wanted, handler, lower)) {
+    for member in (0..handler).filter(|&lower| meets(block, own, handler, lower)) {
         polls += wait_for(block, member, Phase::Booked);
         step!(CandidateRead { handler: member });
         // SAFETY: phase 1 of the slice that runs it was just seen, or it is this worker's own.
@@ -392,7 +350,7 @@ fn gather<'s>(block: &Block<'_>, handler: usize, scratch: &'s mut Scratch) -> &'
 
 /// Waits until the lower handlers of the domain are done, the nearest first; returns the failed
 /// polls.
-fn wait_for_members(block: &Block<'_>, handler: usize) -> u64 {
+fn wait_for_members(block: &BlockRun<'_, Keyed<'_>>, handler: usize) -> u64 {
     let all_wait = block.nic.options.fast_path == FastPath::Off || fault!(DomainChainAlways);
     let (mut polls, mut below) = (0, handler);
     while let Some(member) = nearest(block, handler, below) {
@@ -409,97 +367,94 @@ fn wait_for_members(block: &Block<'_>, handler: usize) -> u64 {
 
 /// Waits until the slice with a lower handler has passed a phase; returns the failed polls.
 #[inline(always)]
-fn wait_for(block: &Block<'_>, lower: usize, phase: Phase) -> u64 {
+fn wait_for(block: &BlockRun<'_, Keyed<'_>>, lower: usize, phase: Phase) -> u64 {
     let worker = block.info.worker_of(lower);
     let missing = phase == Phase::Booked && fault!(DomainBarrierMissing);
-    if worker == block.crew.worker() || missing {
+    if worker == block.crew.slice.worker || missing {
         return 0;
     }
     block.nic.block.wait_for(worker, block.info.number, phase)
 }
 
 #[inline(always)]
-fn nearest(block: &Block<'_>, handler: usize, below: usize) -> Option<usize> {
-    let wanted = block.nic.block.key(handler).wanted();
+fn nearest(block: &BlockRun<'_, Keyed<'_>>, handler: usize, below: usize) -> Option<usize> {
+    let own = block.nic.block.key(handler);
     let mut below = below;
     loop {
         let keys = block.nic.block.keys(below);
-        below = keys.find_last(|key| wanted.is_near(key))?;
-        if meets(block, wanted, handler, below) {
+        below = keys.find_last(|key| key.is_near(own))?;
+        if meets(block, own, handler, below) {
             return Some(below);
         }
     }
 }
 
-/// The lower handlers of a handler's domain; there is one.
-#[derive(Clone, Copy)]
-struct Lower {
-    /// How many there are.
-    rank: usize,
-    /// The lowest.
-    first: usize,
+/// The lowest handler of a handler's domain, found by the keys; `None` for that handler itself.
+///
+/// **Cost.** A load and three instructions for each lower handler, together with [`rank`].
+#[inline(always)]
+fn lowest(block: &BlockRun<'_, Keyed<'_>>, handler: usize) -> Option<usize> {
+    let own = block.nic.block.key(handler);
+    let keys = block.nic.block.keys(handler);
+    let mut first = first_near(keys, 0, own)?;
+    while !meets(block, own, handler, first) {
+        first = first_near(keys, first + 1, own)?;
+    }
+    Some(first)
 }
 
-impl Lower {
-    /// Finds them by their keys. Cost: a load and three instructions for each lower handler.
-    #[inline(always)]
-    fn of(block: &Block<'_>, handler: usize) -> Option<Self> {
-        let table = &block.nic.block;
-        let wanted = table.key(handler).wanted();
-        let keys = table.keys(handler);
-        let mut first = first_near(keys, 0, wanted)?;
-        while !meets(block, wanted, handler, first) {
-            first = first_near(keys, first + 1, wanted)?;
-        }
-        let rank = match strange_from(keys, first + 1, wanted) {
-            Some(strange) if !wanted.is_hashed() => handler - first - strange,
-            _ => 1 + count(block, wanted, handler, first + 1),
-        };
-        Some(Self { rank, first })
+/// The number of lower handlers of a handler's domain, of which `first` is the lowest.
+#[inline(always)]
+fn rank(block: &BlockRun<'_, Keyed<'_>>, handler: usize, first: usize) -> usize {
+    let own = block.nic.block.key(handler);
+    let keys = block.nic.block.keys(handler);
+    match count_other(keys, first + 1, own) {
+        Some(others) if !own.is_hashed() => handler - first - others,
+        _ => 1 + count(block, own, handler, first + 1),
     }
 }
 
 /// The first handler from `from` on whose fields may be equal.
 #[inline(never)]
-fn first_near(keys: Keys<'_>, from: usize, wanted: Wanted) -> Option<usize> {
-    keys.find(from, |key| wanted.is_near(key))
+fn first_near(keys: Keys<'_>, from: usize, own: DomainKey) -> Option<usize> {
+    keys.find(from, |key| key.is_near(own))
 }
 
 /// The number of keys of other fields from `from` on, if all are there.
 #[inline(never)]
-fn strange_from(keys: Keys<'_>, from: usize, wanted: Wanted) -> Option<usize> {
-    let (mut strange, mut all) = (0, u64::MAX);
+fn count_other(keys: Keys<'_>, from: usize, own: DomainKey) -> Option<usize> {
+    let (mut others, mut all) = (0, u64::MAX);
     keys.each_from(from, |key| {
-        let compared = wanted.compare(key);
+        let compared = key.compare(own);
         all &= compared;
-        strange += usize::from(compared > Wanted::EQUAL);
+        others += usize::from(compared > DomainKey::EQUAL);
     });
-    (all >= Wanted::EQUAL).then_some(strange)
+    (all >= DomainKey::EQUAL).then_some(others)
 }
 
 /// How many handlers from `from` on, below this one, are of its domain.
 #[cold]
 #[inline(never)]
-fn count(block: &Block<'_>, wanted: Wanted, handler: usize, from: usize) -> usize {
+fn count(block: &BlockRun<'_, Keyed<'_>>, own: DomainKey, handler: usize, from: usize) -> usize {
     (from..handler)
-        .filter(|&lower| meets(block, wanted, handler, lower))
+        .filter(|&lower| meets(block, own, handler, lower))
         .count()
 }
 
 /// Whether a lower handler is of the domain of a handler with this key.
 #[inline(always)]
-fn meets(block: &Block<'_>, wanted: Wanted, handler: usize, lower: usize) -> bool {
-    let compared = wanted.compare(block.nic.block.key(lower));
-    if compared > Wanted::EQUAL {
+fn meets(block: &BlockRun<'_, Keyed<'_>>, own: DomainKey, handler: usize, lower: usize) -> bool {
+    let compared = block.nic.block.key(lower).compare(own);
+    if compared > DomainKey::EQUAL {
         return false;
     }
-    compared == Wanted::EQUAL && !wanted.is_hashed() || meets_by_entry(block, handler, lower)
+    compared == DomainKey::EQUAL && !own.is_hashed() || meets_by_entry(block, handler, lower)
 }
 
 /// [`meets`], by the entries: the key of the lower handler is not there yet, or a hash.
 #[cold]
 #[inline(never)]
-fn meets_by_entry(block: &Block<'_>, handler: usize, lower: usize) -> bool {
+fn meets_by_entry(block: &BlockRun<'_, Keyed<'_>>, handler: usize, lower: usize) -> bool {
     let crew = block.crew;
     step!(ClaimRead {
         message: Some(block.entries.position(lower)),
@@ -508,7 +463,7 @@ fn meets_by_entry(block: &Block<'_>, handler: usize, lower: usize) -> bool {
     let trusts = block.nic.options.inline_hashes == InlineHashes::Trust;
     let fields = |handler: usize| {
         let entry = block.entry(handler);
-        Fields::of(&entry, crew.view(entry.envelope.comm), trusts)
+        Fields::new(&entry, crew.view(entry.envelope.comm), trusts)
     };
     fields(lower) == fields(handler)
 }

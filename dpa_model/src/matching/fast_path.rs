@@ -11,7 +11,7 @@ use crate::{CommId, FastPath};
 /// Why a handler in conflict may not take the fast path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {
-    /// Not all that the form asks for chose alike.
+    /// Not all handlers that the form names chose alike.
     Mixed,
     /// The receive further on belongs to another sequence.
     SequenceEnded,
@@ -52,7 +52,7 @@ enum Alike {
 
 impl Group {
     /// The handlers of a communicator; none was looked at.
-    pub(super) fn of(comm: CommId) -> Self {
+    pub(super) fn new(comm: CommId) -> Self {
         Self {
             comm,
             seen: 0,
@@ -70,7 +70,7 @@ impl Group {
     /// Whether this is the candidate of the lowest handler, hence of this communicator and
     /// sequence.
     #[inline]
-    fn is_led_by(&self, candidate: ReceiveId) -> bool {
+    fn begins_with(&self, candidate: ReceiveId) -> bool {
         candidate == self.receive && candidate != ReceiveId::NIL
     }
 
@@ -81,7 +81,7 @@ impl Group {
             (self.sequence, self.receive, self.cursor) = (sequence, candidate, candidate);
             self.alike = Alike::Receive;
         }
-        let this = if candidate == ReceiveId::NIL || !sequence.is_that_of(self.sequence) {
+        let this = if candidate == ReceiveId::NIL || !sequence.is_same_sequence(self.sequence) {
             Alike::Nothing
         } else if candidate != self.receive {
             Alike::Sequence
@@ -101,12 +101,12 @@ impl Group {
         }
         let comm = block.entry(handler).envelope.comm;
         if comm != self.comm {
-            *self = Self::of(comm);
+            *self = Self::new(comm);
         }
         for other in self.seen..=handler {
             // SAFETY: phase 1 of the slice that runs it was seen, or it is this worker's own.
             let candidate = unsafe { block.nic.block.candidate(other) };
-            if self.is_led_by(candidate) {
+            if self.begins_with(candidate) {
                 self.count += 1;
                 continue;
             }
@@ -194,7 +194,7 @@ pub(super) fn choose_in_block<C: Crew>(
     }
     // SAFETY: this worker runs the handler, and has published its candidate.
     let candidate = unsafe { nic.block.candidate(handler) };
-    if !group.is_led_by(candidate) {
+    if !group.begins_with(candidate) {
         // The profiles of `predict` are calibrated with this second read.
         block.claim(handler, None, candidate);
     }
@@ -218,9 +218,9 @@ pub(super) fn choose_in_domain<C: Crew>(
     }
     // The communicator is of no use here: equal sequences of one bin have the same.
     let comm = CommId(u32::MAX);
-    let mut group = Group::of(comm);
+    let mut group = Group::new(comm);
     for &candidate in candidates {
-        if !group.is_led_by(candidate) {
+        if !group.begins_with(candidate) {
             let (_, sequence) = block.claim(handler, Some(comm), candidate);
             group.add(candidate, sequence);
             let is_strange = || {
@@ -271,7 +271,7 @@ pub(super) fn choose_in_run(
     let wanted = run.plus(shift as u64 + u64::from(fault!(FastOffByOne)));
     let by_hops = fault!(DomainRunByHops);
     let (mut current, mut hops) = (if by_hops { first } else { own }, shift);
-    let mut row_ends = true;
+    let mut is_gap = true;
     // Places, not hops: consumed receives may have left the chain meanwhile. B2 keeps the walk
     // whole.
     while current != ReceiveId::NIL {
@@ -281,7 +281,7 @@ pub(super) fn choose_in_run(
         // SAFETY: inside a block (D1).
         let place = unsafe { descriptor.posted.peek() }.run;
         if if by_hops { hops == 0 } else { place >= wanted } {
-            let is_of_run = by_hops || place.is_of_run_of(wanted);
+            let is_of_run = by_hops || place.is_same_run(wanted);
             debug_assert!(
                 !is_of_run || by_hops || place == wanted,
                 "a place is missing"
@@ -292,8 +292,8 @@ pub(super) fn choose_in_run(
                 Err(Refusal::SequenceEnded)
             };
         }
-        // Receives that were posted in a row often lie in a row.
-        if row_ends && !by_hops {
+        // Receives that were posted consecutively often have consecutive numbers.
+        if is_gap && !by_hops {
             let ahead = ReceiveId(current.0.wrapping_add(wanted.behind(place)));
             if let Some(guess) = nic.receives.get(ahead.index()) {
                 step!(Visited { receive: ahead.0 });
@@ -306,7 +306,7 @@ pub(super) fn choose_in_run(
         }
         hops = hops.wrapping_sub(1);
         let next = descriptor.next.get();
-        row_ends = next.0 != current.0.wrapping_add(1);
+        is_gap = next.0 != current.0.wrapping_add(1);
         current = next;
     }
     Err(Refusal::Exhausted)
@@ -320,16 +320,16 @@ mod tests {
     #[test]
     fn a_group_counts_all_its_handlers() {
         let (of, sequence) = (ReceiveId, Sequence::default());
-        let mut group = Group::of(CommId(1));
+        let mut group = Group::new(CommId(1));
         group.add(of(5), sequence);
-        assert!(group.is_led_by(of(5)) && !group.is_led_by(of(6)));
+        assert!(group.begins_with(of(5)) && !group.begins_with(of(6)));
         group.add(of(5), sequence);
         assert_eq!((group.count, group.alike), (2, Alike::Receive));
         group.add(of(6), sequence);
         assert_eq!((group.count, group.alike), (3, Alike::Sequence));
         group.add(ReceiveId::NIL, sequence);
         assert_eq!((group.count, group.alike), (4, Alike::Nothing));
-        let mut group = Group::of(CommId(1));
+        let mut group = Group::new(CommId(1));
         group.add(ReceiveId::NIL, sequence);
         group.add(of(5), sequence);
         assert_eq!((group.count, group.alike), (2, Alike::Nothing));

@@ -8,18 +8,17 @@
 use core::ops::Range;
 
 use super::Matched;
-use super::protocol::{Transfer, deliver};
+use super::block_run::BlockRun;
 use super::scratch::Scratch;
 use super::search::key;
 use crate::bin::Bin;
 use crate::block::BlockInfo;
 use crate::descriptor::{Descriptor, Posted};
 use crate::index::{Candidate, Indexes, Key};
-use crate::message::{Completion, Entry};
+use crate::message::Transfer;
 use crate::number::{ReceiveId, unchecked};
-use crate::ring::Stretch;
 use crate::shared::Shared;
-use crate::sync::{Counter, Peek};
+use crate::sync::Counter;
 use crate::{CommId, HandlerCounters, WildcardClass};
 
 /// After a block of at least this size the next messages are probably there already.
@@ -29,66 +28,48 @@ const STREAMING_BLOCK: usize = 8;
 pub(crate) fn run_in_order(nic: &Shared, block: &BlockInfo, scratch: &mut Scratch) -> Matched {
     // A constant count lets the compiler remove the loops over a block of one message.
     if block.count == 1 {
-        InOrder::new(nic, block, 1).run(scratch)
+        BlockRun::new(nic, block, (), 1).run_alone(1, scratch)
     } else {
-        InOrder::new(nic, block, block.count).run(scratch)
+        BlockRun::new(nic, block, (), block.count).run_alone(block.count, scratch)
     }
 }
 
-/// A block and its place in the two rings.
-#[derive(Clone, Copy, Debug)]
-struct InOrder<'a> {
-    nic: &'a Shared,
-    block: &'a BlockInfo,
-    messages: usize,
-    entries: Stretch<'a, Entry>,
-    results: Stretch<'a, Completion>,
-}
-
-/// Consecutive handlers whose messages are of one communicator.
+/// Consecutive handlers whose messages are of one communicator, and the counts of those that did
+/// not just take their candidates.
 #[derive(Clone, Debug)]
 struct Batch {
     handlers: Range<usize>,
-    matched: usize,
+    without_candidate: usize,
+    searched_again: usize,
+    /// Of those that searched again: found nothing.
+    unmatched: usize,
 }
 
-impl<'a> InOrder<'a> {
-    #[inline(always)]
-    fn new(nic: &'a Shared, block: &'a BlockInfo, messages: usize) -> Self {
-        let queue = nic.arrivals.queue(block.queue);
-        Self {
-            nic,
-            block,
-            messages,
-            entries: queue.ring.stretch(block.first, messages),
-            results: nic.completions.stretch(block.results, messages),
-        }
+impl Batch {
+    fn matched(&self) -> usize {
+        self.handlers.len() - self.without_candidate - self.unmatched
     }
+}
 
+impl BlockRun<'_, ()> {
     #[inline(always)]
-    fn run(self, scratch: &mut Scratch) -> Matched {
+    fn run_alone(self, messages: usize, scratch: &mut Scratch) -> Matched {
         let mut next = 0;
         let mut matched = 0;
         let mut communicators = 0;
         let mut comm = CommId::default();
-        while next < self.messages {
+        while next < messages {
             comm = self.entry(next).envelope.comm;
             let batch = self.run_batch(comm, next, scratch);
             next = batch.handlers.end;
-            matched += batch.matched;
+            matched += batch.matched();
             communicators += 1;
         }
         match matched {
             0 => Matched::Nothing,
-            all if all == self.messages && communicators == 1 => Matched::AllOf(comm),
+            all if all == messages && communicators == 1 => Matched::AllOf(comm),
             _ => Matched::Mixed,
         }
-    }
-
-    #[inline(always)]
-    fn entry(&self, handler: usize) -> Peek<'a, Entry> {
-        // SAFETY: the leader saw the block's entries ready, and releases them only after its end.
-        unsafe { self.entries.peek(handler) }
     }
 
     /// Matches the handlers from `first` on whose messages are of `comm`. Most communicators have
@@ -104,12 +85,12 @@ impl<'a> InOrder<'a> {
         match view.classes().only() {
             Some(WildcardClass::Exact) => {
                 self.match_batch(comm, first, scratch, move |key, counters| {
-                    indexes.search_class::<0>(key, 0, counters)
+                    indexes.search_class(WildcardClass::Exact, key, 0, counters)
                 })
             }
             Some(WildcardClass::AnySource) => {
                 self.match_batch(comm, first, scratch, move |key, counters| {
-                    indexes.search_class::<1>(key, 0, counters)
+                    indexes.search_class(WildcardClass::AnySource, key, 0, counters)
                 })
             }
             _ => self.match_batch(comm, first, scratch, move |key, counters| {
@@ -128,9 +109,7 @@ impl<'a> InOrder<'a> {
         search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate> + Copy,
     ) -> Batch {
         let end = self.search_all(comm, first, scratch, &search);
-        let handlers = first..end;
-        let matched = self.take_all(handlers.clone(), scratch, search);
-        Batch { handlers, matched }
+        self.take_all(first..end, scratch, search)
     }
 
     /// Each handler looks for its candidate as if it were alone. Returns the first handler whose
@@ -147,9 +126,10 @@ impl<'a> InOrder<'a> {
         // The first handler counts for all of its batch.
         let counters = &self.nic.handler_counters[first];
         let hashes = self.nic.options.inline_hashes;
-        let candidates = &mut scratch.receives[..self.messages];
-        let befores = &mut scratch.before[..self.messages];
-        for handler in first..self.messages {
+        let messages = self.entries.places().end;
+        let candidates = &mut scratch.receives[..messages];
+        let befores = &mut scratch.before[..messages];
+        for handler in first..messages {
             let entry = self.entry(handler);
             if entry.envelope.comm != comm {
                 return handler;
@@ -174,34 +154,38 @@ impl<'a> InOrder<'a> {
                 None => ReceiveId::NIL,
             };
         }
-        self.messages
+        messages
     }
 
     /// Each handler takes its candidate if that is still posted, and otherwise searches again.
-    /// Returns how many handlers have a receive.
     #[inline(always)]
     fn take_all(
         self,
         handlers: Range<usize>,
         scratch: &mut Scratch,
         search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate> + Copy,
-    ) -> usize {
+    ) -> Batch {
         let counters = &self.nic.handler_counters[handlers.start];
-        let mut others = Others::default();
-        let mut next = handlers.start;
+        let Range { start, end } = handlers;
+        let mut batch = Batch {
+            handlers,
+            without_candidate: 0,
+            searched_again: 0,
+            unmatched: 0,
+        };
+        let mut next = start;
         loop {
-            next = self.take_candidates(next..handlers.end, scratch);
-            if next == handlers.end {
+            next = self.take_candidates(next..end, scratch);
+            if next == end {
                 break;
             }
-            next = self.take_others(next..handlers.end, scratch, &search, &mut others);
+            next = self.take_others(next, scratch, &search, &mut batch);
         }
-        let with_candidate = handlers.len() - others.without_candidate;
-        add(&counters.no_candidate, others.without_candidate);
-        add(&counters.in_order, with_candidate);
-        add(&counters.searched_again, others.searched_again);
-        add(&counters.unexpected, others.unmatched);
-        with_candidate - others.unmatched
+        add(&counters.no_candidate, batch.without_candidate);
+        add(&counters.in_order, end - start - batch.without_candidate);
+        add(&counters.searched_again, batch.searched_again);
+        add(&counters.unexpected, batch.unmatched);
+        batch
     }
 
     /// The leading handlers whose candidates are still posted, and whose data needs no call, take
@@ -227,7 +211,7 @@ impl<'a> InOrder<'a> {
             }
             // SAFETY: inside a block (D1).
             let posted = unsafe { descriptor.posted.peek() };
-            let transfer = Transfer::of(&self.entry(handler), posted.capacity);
+            let transfer = self.entry(handler).transfer(posted.capacity);
             if transfer == Transfer::Call {
                 return handler;
             }
@@ -238,49 +222,51 @@ impl<'a> InOrder<'a> {
                 path: crate::Path::Clean
             });
             unlink_found(receives, bins, &posted, receive, &befores[handler]);
-            self.deliver(handler, &posted, transfer);
+            // SAFETY: this worker runs the handler.
+            unsafe { self.deliver(handler, &posted, transfer) };
             self.entries.prefetch(handler + ahead);
         }
         handlers.end
     }
 
-    /// The first handler, which [`take_candidates`](Self::take_candidates) left, and those that
+    /// The handler `first`, which [`take_candidates`](Self::take_candidates) left, and those that
     /// follow it without a posted candidate. Returns the next handler.
     #[inline(never)]
     fn take_others(
         &self,
-        handlers: Range<usize>,
+        first: usize,
         scratch: &mut Scratch,
         search: &impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
-        others: &mut Others,
+        batch: &mut Batch,
     ) -> usize {
+        let end = batch.handlers.end;
         let receives = &self.nic.receives[..];
         let bins = &self.nic.bins[..];
         let hashes = self.nic.options.inline_hashes;
-        let counters = &self.nic.handler_counters[handlers.start];
+        let counters = &self.nic.handler_counters[first];
         let ahead = self.prefetch_distance();
-        let candidates = &mut scratch.receives[..handlers.end];
-        let befores = &mut scratch.before[..handlers.end];
-        for handler in handlers.clone() {
+        let candidates = &mut scratch.receives[..end];
+        let befores = &mut scratch.before[..end];
+        for handler in first..end {
             let mut receive = candidates[handler];
             if receive == ReceiveId::NIL {
                 step!(Unmatched { handler });
-                others.without_candidate += 1;
+                batch.without_candidate += 1;
                 continue;
             }
             // SAFETY: a search found the receive.
             let posted = unsafe { unchecked(receives, receive) }.is_posted();
-            if posted && handler > handlers.start {
+            if posted && handler > first {
                 return handler;
             }
             step!(StateRead { receive: receive.0 });
             if !posted && !fault!(InOrderKeepsTaken) {
-                others.searched_again += 1;
+                batch.searched_again += 1;
                 let found = search(&key(&self.entry(handler), hashes, counters), counters);
                 let Some(candidate) = found else {
                     candidates[handler] = ReceiveId::NIL;
                     step!(Unmatched { handler });
-                    others.unmatched += 1;
+                    batch.unmatched += 1;
                     continue;
                 };
                 receive = candidate.receive;
@@ -295,48 +281,23 @@ impl<'a> InOrder<'a> {
                 path: crate::Path::Clean
             });
             unlink_found(receives, bins, &posted, receive, &befores[handler]);
-            let transfer = Transfer::of(&self.entry(handler), posted.capacity);
-            self.deliver(handler, &posted, transfer);
+            let transfer = self.entry(handler).transfer(posted.capacity);
+            // SAFETY: this worker runs the handler.
+            unsafe { self.deliver(handler, &posted, transfer) };
             self.entries.prefetch(handler + ahead);
         }
-        handlers.end
+        end
     }
 
     /// Past the block, if more messages are likely there.
     #[inline(always)]
     fn prefetch_distance(self) -> usize {
-        if self.block.count >= STREAMING_BLOCK {
-            self.block.count
+        if self.info.count >= STREAMING_BLOCK {
+            self.info.count
         } else {
             0
         }
     }
-
-    #[inline(always)]
-    fn deliver(self, handler: usize, posted: &Posted, transfer: Transfer) {
-        // SAFETY: this worker runs the handler, which has taken the receive, and the leader claimed
-        // the result's position.
-        unsafe {
-            deliver(
-                self.nic,
-                self.block,
-                self.entries,
-                self.results,
-                handler,
-                posted,
-                transfer,
-            );
-        }
-    }
-}
-
-/// Counts of handlers that did not just take their candidates.
-#[derive(Clone, Copy, Default, Debug)]
-struct Others {
-    without_candidate: usize,
-    searched_again: usize,
-    /// Of those that searched again: found nothing.
-    unmatched: usize,
 }
 
 /// Takes a receive that a search found out of its chain; no other handler is at work. `before`: its
@@ -360,7 +321,7 @@ fn unlink_found(
 }
 
 /// Writes no counter that does not change.
-#[inline(always)]
+#[inline]
 fn add(counter: &Counter, count: usize) {
     if count > 0 {
         counter.add(count as u64);

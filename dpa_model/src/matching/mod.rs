@@ -1,5 +1,5 @@
-//! The optimistic algorithm as phases over a slice of a block (O2); README.md beside this file
-//! tells the protocol of a block.
+//! The optimistic algorithm as phases over a slice of a block (O2); README.md in this folder
+//! states the protocol of a block.
 //!
 //! [`run`] is their order: `search` and book, the partial barrier (`crew`), `detect`, `resolve`
 //! (clean, `fast_path`, `slow_path`), `take`, and the `protocol` stage. Each phase is written once,
@@ -12,30 +12,35 @@ mod detect;
 mod domain;
 mod fast_path;
 mod in_order;
+mod paper;
 mod protocol;
 mod resolve;
 mod scratch;
 mod search;
+mod slice;
 mod slow_path;
 mod take;
 #[cfg(all(test, feature = "ends"))]
 pub(crate) mod tests;
 
-pub(crate) use domain::Key;
+pub(crate) use domain::DomainKey;
 pub(crate) use in_order::run_in_order;
 pub(crate) use protocol::{deliver_stored, give_up};
 pub(crate) use scratch::Scratch;
 pub(crate) use search::find;
 
 use self::block_run::BlockRun;
-use self::crew::{Crew, Slice};
+use self::crew::Crew;
 use self::domain::Keyed;
+use self::paper::Paper;
+use self::slice::Slice;
 use crate::block::BlockInfo;
 use crate::number::WorkerId;
 use crate::shared::Shared;
 use crate::{CommId, Domains};
 
-/// What the boundary may know of a slice's messages without looking at each.
+/// What is common to the messages of a lone worker's block, so that the boundary need not look at
+/// each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Matched {
     /// All have a receive, in this communicator.
@@ -50,7 +55,7 @@ pub(crate) enum Matched {
 pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: WorkerId, scratch: &mut Scratch) {
     let slice = Slice::new(nic, block, worker);
     match nic.options.domains {
-        Domains::Paper => run(nic, block, slice, scratch),
+        Domains::Paper => run(nic, block, Paper { slice }, scratch),
         Domains::Keyed => run(nic, block, Keyed { slice }, scratch),
     }
 }
@@ -59,26 +64,20 @@ pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: WorkerId, scrat
 #[inline(never)]
 fn run<C: Crew>(nic: &Shared, info: &BlockInfo, crew: C, scratch: &mut Scratch) {
     step!(SliceBegins {
-        worker: crew.worker().0,
+        worker: crew.slice().worker.0,
         block: info.number
     });
-    let queue = nic.arrivals.queue(info.queue);
-    let block = BlockRun {
-        nic,
-        info,
-        crew,
-        entries: queue.ring.stretch(info.first, info.count),
-    };
+    let block = BlockRun::new(nic, info, crew, info.count);
     scratch.begin();
     search::search_and_book(block, scratch);
     crew.pass_barrier(scratch);
     resolve::resolve(&block, scratch);
     if scratch.met {
-        nic.block.note_conflict(info.number);
+        nic.block.record_conflict(info.number);
     }
     step!(DeliveryBegins {
         conflict: scratch.met
     });
-    take::Taking::new(block).deliver_all(scratch);
-    crew.finished();
+    block.deliver_all(scratch);
+    crew.slice().finished();
 }

@@ -2,41 +2,15 @@
 
 use crate::Envelope;
 use crate::block::BlockInfo;
-use crate::copy::BYTES_MIN;
 use crate::descriptor::Posted;
 use crate::host_address::HostAddress;
-use crate::message::{Completion, Entry, Message, Protocol};
+use crate::message::{Completion, Entry, Message, Protocol, Transfer};
 use crate::number::StoredId;
 #[cfg(not(dpamatch_card))]
 use crate::region::RegionKey;
 use crate::ring::Stretch;
 use crate::shared::Shared;
 use crate::unexpected::UnexpectedStore;
-
-/// How the data of a message gets to the user's buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Transfer {
-    /// From the entry, in the loop over handlers.
-    Entry,
-    /// From the bounce buffer, in the loop over handlers.
-    Bounce,
-    /// By a call: longer messages, short buffers and rendezvous.
-    Call,
-}
-
-impl Transfer {
-    /// How a message gets to a buffer of `capacity` bytes.
-    #[inline(always)]
-    pub(super) fn of(entry: &Entry, capacity: u32) -> Self {
-        if entry.protocol == Protocol::Inline {
-            Self::Entry
-        } else if entry.is_short() && capacity as usize >= BYTES_MIN {
-            Self::Bounce
-        } else {
-            Self::Call
-        }
-    }
-}
 
 /// Moves the data of a matched handler and reports the receive. The boundary handles unmatched
 /// messages.

@@ -6,7 +6,6 @@ use super::crew::{Choice, Crew};
 use super::fast_path::Refusal;
 use super::scratch::Scratch;
 use super::slow_path::search_again;
-use super::take::Taking;
 use crate::shared::Shared;
 use crate::{FastPath, Path};
 
@@ -14,11 +13,10 @@ use crate::{FastPath, Path};
 /// path needs that, and the others do not mind (O16).
 #[inline]
 pub(super) fn resolve<C: Crew>(block: &BlockRun<'_, C>, scratch: &mut Scratch) {
-    let taking = Taking::new(*block);
     if scratch.kinds == 0 {
-        return taking.leave(block.crew.handlers());
+        return block.leave(block.crew.slice().handlers());
     }
-    for handler in block.crew.handlers() {
+    for handler in block.crew.slice().handlers() {
         let mut path = Path::Clean;
         if scratch.overtaken.contains(handler) {
             path = Path::Overtaking;
@@ -38,7 +36,7 @@ pub(super) fn resolve<C: Crew>(block: &BlockRun<'_, C>, scratch: &mut Scratch) {
                 }
             }
         }
-        taking.take_one(scratch, handler, path);
+        block.take_one(scratch, handler, path);
     }
 }
 

@@ -56,7 +56,7 @@ impl Scratch {
             conflict: NO_CONFLICT,
             met: false,
             waited: false,
-            group: Group::of(CommId(u32::MAX)),
+            group: Group::new(CommId(u32::MAX)),
         }
     }
 
@@ -66,7 +66,7 @@ impl Scratch {
         self.overtaken = HandlerSet::NONE;
         self.conflict = NO_CONFLICT;
         (self.met, self.waited) = (false, false);
-        self.group = Group::of(CommId(u32::MAX));
+        self.group = Group::new(CommId(u32::MAX));
     }
 
     /// The receive that each handler of the last block took, if one worker ran it alone; `NIL` for

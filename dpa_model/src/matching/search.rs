@@ -17,7 +17,7 @@ use crate::{CommId, HandlerCounters, Hashes, InlineHashes};
 /// the loop compiled for the classes posted there.
 #[cfg_attr(not(target_arch = "riscv64"), inline(never))]
 pub(super) fn search_and_book<C: Crew>(block: BlockRun<'_, C>, scratch: &mut Scratch) {
-    let Range { start, end } = block.crew.handlers();
+    let Range { start, end } = block.crew.slice().handlers();
     let mut from = start;
     while from < end {
         let comm = block.entry(from).envelope.comm;
@@ -60,7 +60,7 @@ fn search_run<C: Crew>(
     match view.classes().only() {
         Some(class) => by_class!(class, CLASS => {
             search_each(block, comm, view, handlers, scratch, true, |_, key, counters| {
-                Ok(indexes.search_class::<CLASS>(key, 0, counters))
+                Ok(indexes.search_class(CLASS, key, 0, counters))
             })
         }),
         None => search_each(
@@ -118,7 +118,7 @@ fn search_each<C: Crew>(
             Err(taken) => {
                 scratch.overtaken.insert(handler);
                 *place = taken;
-                crew.publish(handler, ReceiveId::NIL);
+                crew.slice().publish(handler, ReceiveId::NIL);
                 continue;
             }
         };
@@ -132,7 +132,7 @@ fn search_each<C: Crew>(
                 before: neighbour,
                 ..
             }) => {
-                crew.book(bookings, receive, handler);
+                crew.slice().book(bookings, receive, handler);
                 // The head stays in place until it is taken, so its predecessor is never read.
                 if neighbour != ReceiveId::NIL {
                     *before = neighbour;
@@ -141,7 +141,7 @@ fn search_each<C: Crew>(
             }
             None => ReceiveId::NIL,
         };
-        crew.publish(handler, *place);
+        crew.slice().publish(handler, *place);
     }
     end
 }
@@ -175,15 +175,15 @@ pub(super) fn key(entry: &Entry, hashes: InlineHashes, counters: &HandlerCounter
 #[cold]
 fn computed(entry: &Entry, verify: bool, counters: &HandlerCounters) -> Hashes {
     step!(HashesComputed);
-    let right = Hashes::of(entry.envelope.source, entry.envelope.tag);
+    let right = Hashes::new(entry.envelope.source, entry.envelope.tag);
     if verify && entry.has_hashes && entry.hashes != right {
         counters.hash_mismatch.add(1);
     }
     right
 }
 
-/// Under `mpi_assert_allow_overtaking`: takes the first live receive at once (S24). After a claim
-/// lost to another handler it searches on.
+/// Under `mpi_assert_allow_overtaking`: takes the first live receive immediately (S24). After a
+/// claim lost to another handler it searches on.
 fn overtake(
     nic: &Shared,
     indexes: &Indexes<'_>,

@@ -4,79 +4,41 @@
 use core::ops::Range;
 
 use super::block_run::BlockRun;
-use super::crew::{Chained, Crew};
-use super::protocol::{Transfer, deliver};
+use super::crew::Crew;
 use super::scratch::Scratch;
-use crate::descriptor::Posted;
-use crate::message::Completion;
 use crate::number::{ReceiveId, unchecked};
-use crate::ring::Stretch;
 use crate::{HandlerCounters, Path};
 
-/// Values that the loops over a block's handlers copy.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Taking<'a, C> {
-    pub(super) block: BlockRun<'a, C>,
-    results: Stretch<'a, Completion>,
-}
-
-impl<'a, C: Crew> Taking<'a, C> {
-    #[inline]
-    pub(super) fn new(block: BlockRun<'a, C>) -> Self {
-        let results = block
-            .nic
-            .completions
-            .stretch(block.info.results, block.info.count);
-        Self { block, results }
-    }
-
+impl<C: Crew> BlockRun<'_, C> {
     /// A handler takes the receive in `scratch`, or none.
     #[inline]
     pub(super) fn take_one(self, scratch: &Scratch, handler: usize, path: Path) {
-        let nic = self.block.nic;
+        let nic = self.nic;
         let counters = &nic.handler_counters[handler];
         let receive = scratch.receives[handler];
         if receive == ReceiveId::NIL {
             return self.leave_one(handler, path, counters);
         }
-        let (receives, before) = (&nic.receives[..], &scratch.before[handler]);
-        // SAFETY: a search found the receive; inside a block (D1).
-        let posted = unsafe { unchecked(receives, receive).posted.peek() };
-        // SAFETY: the receive was posted in this bin.
-        let bin = unsafe { unchecked(&nic.bins, posted.bin) };
-        let chained = Chained {
-            receives,
-            bin,
-            receive,
-            before,
-        };
-        self.consume(handler, path, chained, &posted, counters);
+        self.consume(handler, path, receive, &scratch.before[handler]);
     }
 
     /// A handler takes no receive.
     #[inline]
     fn leave_one(self, handler: usize, path: Path, counters: &HandlerCounters) {
         self.matched(handler);
-        self.block.crew.note_taken(handler, ReceiveId::NIL);
+        self.crew.slice().record_taken(handler, ReceiveId::NIL);
         unmatched(counters, handler, path);
     }
 
-    /// A handler takes a receive.
+    /// A handler takes a receive. `before`: its predecessor in the chain at search time.
     #[inline]
-    fn consume(
-        self,
-        handler: usize,
-        path: Path,
-        chained: Chained<'_>,
-        posted: &Posted,
-        counters: &HandlerCounters,
-    ) {
-        let crew = self.block.crew;
-        let Chained {
-            receives, receive, ..
-        } = chained;
+    fn consume(self, handler: usize, path: Path, receive: ReceiveId, before: &ReceiveId) {
+        let BlockRun { nic, crew, .. } = self;
+        let counters = &nic.handler_counters[handler];
         // SAFETY: a search found the receive.
-        let descriptor = unsafe { unchecked(receives, receive) };
+        let descriptor = unsafe { unchecked(&nic.receives, receive) };
+        // SAFETY: inside a block (D1).
+        let bin = unsafe { descriptor.posted.peek() }.bin;
         if fault!(MatchedBeforeMark) {
             self.matched(handler);
         }
@@ -85,9 +47,9 @@ impl<'a, C: Crew> Taking<'a, C> {
             receive: receive.0,
             path
         });
-        crew.mark(descriptor, receive, path);
+        crew.slice().mark(descriptor, receive, path);
         self.matched(handler);
-        crew.note_taken(handler, receive);
+        crew.slice().record_taken(handler, receive);
         match path {
             // The remaining counts, see `HandlerCounts::completed`.
             Path::Clean => {}
@@ -95,7 +57,7 @@ impl<'a, C: Crew> Taking<'a, C> {
             Path::Slow => counters.slow.add(1),
             Path::Overtaking => counters.overtaking.add(1),
         }
-        if !crew.unlink(chained, posted) {
+        if !crew.slice().unlink(receive, bin, before) {
             counters.lock_missed.add(1);
             step!(LockMissed { handler });
         }
@@ -105,44 +67,31 @@ impl<'a, C: Crew> Taking<'a, C> {
     /// later work.
     #[inline]
     fn matched(&self, handler: usize) {
-        if handler + 1 == self.block.crew.handlers().end {
-            self.block.crew.matched();
+        if handler + 1 == self.crew.slice().handlers().end {
+            self.crew.slice().matched();
         }
     }
 
     /// Leaves these handlers, the whole slice, without a receive.
     pub(super) fn leave(self, handlers: Range<usize>) {
         // No receive is taken, so higher slices need not wait.
-        self.block.crew.matched();
+        self.crew.slice().matched();
         for handler in handlers {
-            self.block.crew.note_taken(handler, ReceiveId::NIL);
-            unmatched(
-                &self.block.nic.handler_counters[handler],
-                handler,
-                Path::Clean,
-            );
+            self.crew.slice().record_taken(handler, ReceiveId::NIL);
+            unmatched(&self.nic.handler_counters[handler], handler, Path::Clean);
         }
     }
 
     /// The protocol stage of a crew that delivers after all matches of its slice.
     pub(super) fn deliver_all(self, scratch: &Scratch) {
-        let BlockRun {
-            nic,
-            info,
-            crew,
-            entries,
-        } = self.block;
-        for handler in crew.handlers() {
+        for handler in self.crew.slice().handlers() {
             let receive = scratch.receives[handler];
             if receive != ReceiveId::NIL {
                 // SAFETY: inside a block (D1).
-                let posted = unsafe { nic.receives[receive].posted.peek() };
-                let transfer = Transfer::of(&self.block.entry(handler), posted.capacity);
-                // SAFETY: this worker runs the handler, and the leader claimed the result's
-                // position.
-                unsafe {
-                    deliver(nic, info, entries, self.results, handler, &posted, transfer);
-                }
+                let posted = unsafe { self.nic.receives[receive].posted.peek() };
+                let transfer = self.entry(handler).transfer(posted.capacity);
+                // SAFETY: this worker runs the handler.
+                unsafe { self.deliver(handler, &posted, transfer) };
             }
         }
     }

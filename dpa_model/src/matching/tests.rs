@@ -295,7 +295,7 @@ fn sources_of_one_hash(tag: Tag) -> [Rank; 2] {
     let mut seen = alloc::collections::BTreeMap::new();
     let ranks = (0..400_000).map(|source| Rank::new(source).unwrap());
     let found = ranks.into_iter().find_map(|source| {
-        let other = seen.insert(Hashes::of(source, tag).both, source)?;
+        let other = seen.insert(Hashes::new(source, tag).both, source)?;
         Some([other, source])
     });
     found.expect("of some 80,000 two are expected")
@@ -350,7 +350,7 @@ fn messages_visit_what_stands_in_their_chain() {
     let mut nic = plain_nic(BINS);
     let source = Rank::new(0).unwrap();
     let tag = |number| Tag::new(number).unwrap();
-    let bin = |number| crate::hash::reduce(Hashes::of(source, tag(number)).both, BINS);
+    let bin = |number| crate::hash::reduce(Hashes::new(source, tag(number)).both, BINS);
     nic.host
         .post(
             CommId(0),
@@ -441,7 +441,7 @@ fn false_hashes_decide_no_domain() {
                     }
                     continue;
                 }
-                let (own, other) = (Hashes::of(source, tag), Hashes::of(other.0, other.1));
+                let (own, other) = (Hashes::new(source, tag), Hashes::new(other.0, other.1));
                 let kind = random.below(4);
                 let faults = lie(&mut random, kind, own, other);
                 for nic in &mut nics {

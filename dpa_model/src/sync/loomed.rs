@@ -19,7 +19,7 @@ pub(crate) fn came_to(place: &'static Location<'static>) {
             .unwrap_or_else(PoisonError::into_inner)
             .insert(core::ptr::from_ref(place).addr())
     {
-        // The first line would stand behind the test's name.
+        // The first line would follow the test's name.
         std::println!("\nplace {place}");
     }
 }

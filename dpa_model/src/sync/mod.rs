@@ -55,7 +55,7 @@ impl<T> PlainCell<T> {
     }
 
     /// A schedule's listener learns of a read.
-    #[inline(always)]
+    #[inline]
     fn is_read(&self) {
         #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
         self.1.look();
@@ -81,7 +81,7 @@ impl<T> PlainCell<T> {
     ///
     /// # Safety
     /// No thread writes this cell while the [`Peek`] lives.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn peek(&self) -> Peek<'_, T> {
         self.is_read();
         Peek::new(self)
@@ -120,7 +120,7 @@ pub(crate) enum Peek<'a, T> {
 
 #[cfg(not(dpamatch_loom))]
 impl<'a, T> Peek<'a, T> {
-    #[inline(always)]
+    #[inline]
     fn new(cell: &'a PlainCell<T>) -> Self {
         // SAFETY: the pointer is valid while `cell` is; the caller of `peek` excludes concurrent
         // writes.
@@ -128,7 +128,7 @@ impl<'a, T> Peek<'a, T> {
     }
 
     /// A borrow of a value that is never written.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn constant(value: &'a T) -> Self {
         Self(value)
     }
@@ -138,7 +138,7 @@ impl<'a, T> Peek<'a, T> {
 impl<T> core::ops::Deref for Peek<'_, T> {
     type Target = T;
 
-    #[inline(always)]
+    #[inline]
     fn deref(&self) -> &T {
         self.0
     }
@@ -261,7 +261,7 @@ pub(crate) struct Counter(core::sync::atomic::AtomicU64);
 // ordering: a statistic, see above.
 impl Counter {
     /// Adds without a read-modify-write; only one thread may add at a time.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn add(&self, amount: u64) {
         self.0
             .store(self.0.load(Relaxed).wrapping_add(amount), Relaxed);
@@ -274,7 +274,7 @@ impl Counter {
     }
 
     /// Raises to `value` if it is larger.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn raise(&self, value: u64) {
         if value > self.0.load(Relaxed) {
             self.0.store(value, Relaxed);
@@ -303,7 +303,7 @@ impl Unique {
 }
 
 /// Prefetches the line at `place`; a hint without effect on the result.
-#[inline(always)]
+#[inline]
 pub(crate) fn prefetch<T>(place: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a prefetch reads nothing and cannot fault; SSE is part of every x86_64.

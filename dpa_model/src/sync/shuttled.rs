@@ -1,6 +1,6 @@
-//! shuttle's atomics, which tell a listener of each access: the arm for `--cfg dpamatch_shuttle`.
+//! shuttle's atomics, which report each access to a listener: the arm for `--cfg dpamatch_shuttle`.
 //!
-//! The listener learns which word was accessed, how, and the values. So it can tell whether two
+//! The listener learns which word was accessed, how, and the values. So it can decide whether two
 //! schedules led to the same state. A word's number is its place in the order of creation;
 //! [`begin`] starts again.
 //!
@@ -24,7 +24,7 @@ pub enum Access {
     Change(u32),
     /// A poll failed: the thread lets others run.
     Pause,
-    /// The thread goes on after a pause, or begins.
+    /// The thread continues after a pause, or begins.
     Resume,
 }
 

@@ -236,13 +236,20 @@ impl WildcardClass {
     /// All four, in index order.
     pub const ALL: [Self; 4] = [Self::Exact, Self::AnySource, Self::AnyTag, Self::Any];
 
-    /// [`Selector::accepts`] for a constant class: `wanted` and `message` are source and tag.
+    /// [`Selector::accepts`] for a known class: whether a receive of this class for `wanted_source`
+    /// and `wanted_tag` accepts a message of `source` and `tag`.
     #[inline(always)]
-    pub fn accepts<R: PartialEq, T: PartialEq>(self, wanted: (R, T), message: (R, T)) -> bool {
+    pub fn accepts<R: PartialEq, T: PartialEq>(
+        self,
+        wanted_source: R,
+        wanted_tag: T,
+        source: R,
+        tag: T,
+    ) -> bool {
         match self {
-            Self::Exact => wanted == message,
-            Self::AnySource => wanted.1 == message.1,
-            Self::AnyTag => wanted.0 == message.0,
+            Self::Exact => wanted_source == source && wanted_tag == tag,
+            Self::AnySource => wanted_tag == tag,
+            Self::AnyTag => wanted_source == source,
             Self::Any => true,
         }
     }
@@ -256,7 +263,7 @@ impl ClassSet {
     /// No kind.
     pub const EMPTY: Self = Self(0);
     /// Every kind.
-    pub const ALL: Self = Self::of(&WildcardClass::ALL);
+    pub const ALL: Self = Self::from_classes(&WildcardClass::ALL);
 
     /// The set of these kinds.
     ///
@@ -264,12 +271,12 @@ impl ClassSet {
     /// ```
     /// use dpamatch_vocabulary::{ClassSet, WildcardClass::*};
     ///
-    /// let wild = ClassSet::of(&[AnySource, Any]);
+    /// let wild = ClassSet::from_classes(&[AnySource, Any]);
     /// assert!(wild.contains(Any) && !wild.contains(Exact));
     /// assert_eq!(wild.only(), None);
-    /// assert_eq!(ClassSet::of(&[AnyTag]).only(), Some(AnyTag));
+    /// assert_eq!(ClassSet::from_classes(&[AnyTag]).only(), Some(AnyTag));
     /// ```
-    pub const fn of(classes: &[WildcardClass]) -> Self {
+    pub const fn from_classes(classes: &[WildcardClass]) -> Self {
         let (mut bits, mut at) = (0, 0);
         while at < classes.len() {
             bits |= 1 << classes[at] as u8;

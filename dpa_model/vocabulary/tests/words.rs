@@ -67,7 +67,7 @@ fn sets_hold_what_was_put_in() {
             .into_iter()
             .filter(|&class| bits >> class as u8 & 1 != 0)
             .collect();
-        let set = ClassSet::of(&members);
+        let set = ClassSet::from_classes(&members);
         let mut inserted = ClassSet::EMPTY;
         members.iter().for_each(|&class| inserted.insert(class));
         assert_eq!(set, inserted);
@@ -81,7 +81,7 @@ fn sets_hold_what_was_put_in() {
         assert_eq!(set.only(), alone);
         for class in WildcardClass::ALL {
             assert_eq!(set.contains(class), members.contains(&class));
-            let other = ClassSet::of(&[class]);
+            let other = ClassSet::from_classes(&[class]);
             assert_eq!(
                 set.exceeds(other),
                 members.iter().any(|&member| member != class)

@@ -82,7 +82,7 @@ unsafe extern "C" fn dpamatch_new(config: &Config, arena: *mut c_void, bytes: us
     unsafe { ARENA.hand_over(arena.expose_provenance(), bytes) };
     let config = config.nic();
     // The tables need the footprint and its bookkeeping.
-    let needed = Footprint::of(&config);
+    let needed = Footprint::new(&config);
     if needed.nic_bytes() + needed.host_bytes() + (64 << 10) > bytes as u64 {
         return core::ptr::null_mut();
     }

@@ -13,7 +13,7 @@
 //! 4. Nothing flaps: short enough for rule 3 is far below long for rule 1, and a change and its
 //!    reversal take at least [`AdaptiveConfig::calm`] windows and one.
 //!
-//! Every entry stands in the list of all entries of its queue, in posting or arrival order,
+//! Every entry is in the list of all entries of its queue, in posting or arrival order,
 //! whatever the structure; a conversion walks that list and links each entry a second time, in its
 //! table chain. So it keeps the order exactly, and the way back is to drop the table. Receives that
 //! have no place in the table because of a wildcard share one chain, which competes by label; a
@@ -21,10 +21,11 @@
 
 mod window;
 
-use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel};
+use dpamatch_vocabulary::{Envelope, Selector, SourceSel};
 use window::Window;
 
 use super::chain::{Chain, Head};
+use super::entry::Pattern;
 use super::hash::{bin_of, key_hash};
 use super::indexed::{Entries, Index, Indexed, Steps};
 use super::{BinCount, Counter, Load};
@@ -43,7 +44,7 @@ use super::{BinCount, Counter, Load};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AdaptiveConfig {
-    /// Bins of a table, and most ranks of one.
+    /// Bins of a table, and maximum number of ranks of one.
     pub bins: BinCount,
     /// Searches per window: after each window the engine applies the rules. At least 1.
     pub window: u32,
@@ -147,7 +148,7 @@ impl Adapted {
 #[derive(Clone, Debug)]
 pub struct Adaptive {
     config: AdaptiveConfig,
-    /// Size of communicators without one of their own.
+    /// Size of communicators without a known size.
     default_size: Option<u32>,
     /// Conversions by their result: list, ranks, bins.
     conversions: [u64; 3],
@@ -196,7 +197,7 @@ impl Adaptive {
     }
 
     /// Whether lists by source take no more memory than bins and are short: the length of the list
-    /// that an entry stands in, averaged over the entries.
+    /// that an entry is in, averaged over the entries.
     fn ranks_suffice(&self, entries: &Entries<2, 2>, comm: &Adapted) -> bool {
         let ranks = comm.ranks();
         if ranks > self.config.bins.get() {
@@ -305,15 +306,15 @@ impl Index<2, 2> for Adaptive {
         &mut self,
         entries: &mut Entries<2, 2>,
         comm: Option<&mut Adapted>,
-        key: (CommId, Selector),
+        wanted: Pattern,
         steps: &mut Steps,
     ) -> Option<u32> {
         let comm = comm?;
-        let found = match comm.slot_of(key.1) {
-            None => entries.first_fitting(comm.all.unexpected, ALL, u64::MAX, key, steps),
+        let found = match comm.slot_of(wanted.selector) {
+            None => entries.first_fitting(comm.all.unexpected, ALL, u64::MAX, wanted, steps),
             Some(slot) => {
                 steps.hops += 1;
-                entries.first_fitting(comm.heads[slot].unexpected, TABLE, u64::MAX, key, steps)
+                entries.first_fitting(comm.heads[slot].unexpected, TABLE, u64::MAX, wanted, steps)
             }
         };
         comm.window.searched(steps.compares, comm.messages);

@@ -1,5 +1,7 @@
 //! The engine through its conversions.
 
+use dpamatch_vocabulary::CommId;
+
 use super::*;
 use crate::engine::words::{envelope, exact};
 use crate::engine::{Engine, MsgId, RecvId};

@@ -36,7 +36,7 @@ impl Window {
             && self.compares > u64::from(self.busy) * u64::from(config.long)
     }
 
-    /// Whether this window is the last of enough in a row with short queues.
+    /// Whether this window is the last of enough consecutive ones with short queues.
     pub(super) fn is_calm(&mut self, config: &AdaptiveConfig) -> bool {
         let short = self.length <= u64::from(self.searches) * u64::from(config.short);
         self.calm = if short {

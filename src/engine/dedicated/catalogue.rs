@@ -3,7 +3,7 @@
 
 use super::super::{CollName, Collective};
 
-/// Collective operations that get queues of their own. MPI has about 20, each in up to three forms
+/// Collective operations that get their own queues. MPI has about 20, each in up to three forms
 /// (blocking, non-blocking, persistent); operations beyond the bound stay on the profiling queue.
 pub(super) const COLLECTIVES_MAX: usize = 64;
 
@@ -30,7 +30,7 @@ pub(super) struct Kind {
 
 impl Kind {
     pub(super) const POINT_TO_POINT: u32 = 0;
-    /// Class of collective elements that have no queues of their own.
+    /// Class of collective elements that have no own queues.
     pub(super) const NO_QUEUES: u32 = 1;
 
     pub(super) const P2P: Self = Self {
@@ -99,7 +99,7 @@ impl Catalogue {
             + self.parameters.capacity() * size_of::<(Parameters, u32)>()
     }
 
-    /// Most bytes ever: vectors double.
+    /// Maximum number of bytes ever: vectors double.
     pub(super) const BYTES_BOUND: usize = COLLECTIVES_MAX * 2 * size_of::<CollName>()
         + PROFILES_MAX * 2 * size_of::<(Parameters, u32)>();
 }

@@ -1,11 +1,11 @@
-//! COL: queues for collective operations, as many as their profile asks for.
+//! COL: queues for collective operations, as many as their profile requires.
 
 use super::cap::Budget;
 use super::catalogue::{COLLECTIVES_MAX, Kind, PROFILES_MAX};
 
-/// Fewest searches of a profile. A call ends when its elements have left the queue. Short calls are
-/// profiled together up to this many searches, so that a first receive that matches at once does
-/// not count as the whole call.
+/// Minimum number of searches of a profile. A call ends when its elements have left the queue.
+/// Short calls are profiled together up to this many searches, so that a first receive that matches
+/// immediately does not count as the whole call.
 pub(super) const PROFILE_SEARCHES_MIN: u64 = 32;
 
 /// Searches after which a profile ends even if elements of the call are left: as many as one call
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn levels_grow() {
         let (mut col, mut budget) = (Collectives::default(), budget(8, 1024));
-        // Rank 4 stands in queue 4 of five, later in queue 4 of nine: insertions go to the last
+        // Rank 4 is in queue 4 of five, later in queue 4 of nine: insertions go to the last
         // level.
         for (number, depth, made, queue) in [(0, 5, 5, 3 + 4), (1, 4, 0, 3 + 4), (2, 9, 9, 8 + 4)] {
             let kind = Kind {
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(col.place(KIND, 0, &mut budget, 3), (Home::Queue(3), 1));
     }
 
-    /// Searches of an empty profiling queue say nothing about the call.
+    /// Searches of an empty profiling queue give no information about the call.
     #[test]
     fn empty_searches_are_not_profiled() {
         let mut col = Collectives::default();

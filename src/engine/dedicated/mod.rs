@@ -3,10 +3,10 @@
 //!
 //! PRQ and UMQ are two [`Side`](side::Side)s of the same make, each with its own profiles, partners
 //! and caps. On a side, collective elements go to COL: the first call of a parameter set runs on
-//! one profiling queue and its average search length says how many queues the set gets, chosen by
-//! rank; a set that needs more than its operation has adds a level. Point-to-point elements go to
-//! PNP: one queue until it is theta long, then queues for the ranks that use it most. Either half
-//! can be a plain list instead:
+//! one profiling queue and its average search length determines how many queues the set gets,
+//! chosen by rank; a set that needs more than its operation has adds a level. Point-to-point
+//! elements go to PNP: one queue until it is theta long, then queues for the ranks that use it
+//! most. Either half can be a plain list instead:
 //!
 //! | form | collective | point-to-point |
 //! |---|---|---|
@@ -30,7 +30,7 @@ use catalogue::{Catalogue, Kind};
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 use side::{Side, Wanted};
 
-use super::entry::{Entry, PostedReceive, UnexpectedMessage};
+use super::entry::{Entry, Pattern, PostedReceive, UnexpectedMessage};
 use super::id_table::IdTable;
 use super::places::Places;
 use super::{Collective, Counter, Engine, Load, MsgId, RecvId, Stats};
@@ -129,7 +129,7 @@ impl DedicatedEngine {
             sizes: IdTable::new(),
             stats: Stats::default(),
         };
-        engine.note_memory();
+        engine.record_memory();
         engine
     }
 
@@ -149,13 +149,13 @@ impl DedicatedEngine {
         };
         self.umq.search(
             wanted,
-            |message| message.fits(&(comm, selector)),
+            |message| message.fits(&Pattern { comm, selector }),
             &mut self.stats.umq,
         )
     }
 
     fn take(&mut self, at: u32) -> MsgId {
-        self.note_memory();
+        self.record_memory();
         self.umq.remove(at, &mut self.stats.umq).msg
     }
 
@@ -179,7 +179,7 @@ impl DedicatedEngine {
             .prq
             .insert(receive, comm, kind, source, &mut self.stats.prq);
         self.places.set(&self.prq, recv, at);
-        self.note_memory();
+        self.record_memory();
         None
     }
 
@@ -200,16 +200,16 @@ impl DedicatedEngine {
         let message = UnexpectedMessage { msg, envelope };
         self.umq
             .insert(message, envelope.comm, kind, source, &mut self.stats.umq);
-        self.note_memory();
+        self.record_memory();
         None
     }
 
     fn remove_posted(&mut self, at: u32) -> RecvId {
-        self.note_memory();
+        self.record_memory();
         self.prq.remove(at, &mut self.stats.prq).recv
     }
 
-    fn note_memory(&mut self) {
+    fn record_memory(&mut self) {
         let tables = self.catalogue.bytes() + self.places.bytes() + self.sizes.bytes();
         self.stats
             .set_memory_bytes(tables + self.prq.bytes() + self.umq.bytes());
@@ -258,7 +258,7 @@ impl Engine for DedicatedEngine {
 
     fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
         let found = self.oldest(None, comm, selector);
-        self.note_memory();
+        self.record_memory();
         found.map(|at| self.umq.get(at).item.msg)
     }
 
@@ -272,7 +272,7 @@ impl Engine for DedicatedEngine {
         self.sizes.set(u64::from(comm.0), size.min(u32::MAX - 1));
         self.prq.saw_processes(size);
         self.umq.saw_processes(size);
-        self.note_memory();
+        self.record_memory();
     }
 
     /// All communicators share the queues, whose nodes are freed once all queues are empty.
@@ -287,7 +287,7 @@ impl Engine for DedicatedEngine {
             self.umq.release();
             self.places.release();
             self.sizes.release();
-            self.note_memory();
+            self.record_memory();
         }
         true
     }

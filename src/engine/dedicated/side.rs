@@ -330,8 +330,8 @@ impl<T: Copy> Side<T> {
             + self.pnp.bytes()
     }
 
-    /// Upper bound on the bytes with at most `elements` at once, in `comms` communicators of a job
-    /// of `processes` processes.
+    /// Upper bound on the bytes with at most `elements` at a time, in `comms` communicators of a
+    /// job of `processes` processes.
     pub(super) fn bytes_bound(&self, elements: u64, comms: u64, processes: u32, k: u32) -> u64 {
         let cap = dedicated_queue_cap(k, processes.max(SEEN_PROCESSES_MAX));
         // Each extraction adds a shared queue to at least one dedicated one.

@@ -7,7 +7,7 @@ use super::{SEGMENT_BYTES, plane_bytes};
 /// "No plane", "no segment".
 const NIL: u32 = u32::MAX;
 
-/// Widest slice: a quarter of the 31 bits of a rank.
+/// Maximum bits of a slice: a quarter of the 31 bits of a rank.
 const BITS_MAX: usize = 8;
 
 /// The ranks that share all slices but the last.
@@ -23,7 +23,7 @@ pub(super) struct Segment {
     x: u32,
 }
 
-/// The ranks that share the first slice. Its array of lists of segments stands beside it in the
+/// The ranks that share the first slice. Its array of lists of segments is stored with it in the
 /// pool.
 #[derive(Clone, Copy, Debug)]
 struct Plane {
@@ -101,8 +101,8 @@ impl Pools {
         planes.sum::<usize>() + segments + self.free_segments.capacity() * size_of::<u32>()
     }
 
-    /// Upper bound on the bytes with at most `entries` in grids at once: each in a segment and
-    /// plane of its own, in turn with every slice width.
+    /// Upper bound on the bytes with at most `entries` in grids at a time: each in its own segment
+    /// and plane, in turn with every slice width.
     pub(super) fn bytes_bound(entries: u64) -> u64 {
         let planes = (2..=BITS_MAX).map(|bits| {
             vec_bound(entries, size_of::<Plane>())

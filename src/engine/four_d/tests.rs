@@ -1,6 +1,6 @@
 //! The numbers of the paper: spans, the memory table, and when a list becomes a grid.
 
-use dpamatch_vocabulary::{RANK_MAX, TagSel};
+use dpamatch_vocabulary::{CommId, RANK_MAX, Selector, TagSel};
 
 use super::*;
 use crate::engine::words::{rank, tag};

@@ -7,7 +7,7 @@
 //! # How it is vectorised
 //! There is one loop, written in plain code whose shape compilers turn into vector instructions: an
 //! *or* over sixteen equal tests without a branch. On x86-64 it is compiled twice, for the SSE2
-//! that every such processor has and for AVX2, chosen by what the processor says at run time; on
+//! that every such processor has and for AVX2, chosen at run time by the processor's features; on
 //! aarch64 NEON is always there; elsewhere it may be scalar. Hand-written intrinsics would be the
 //! same instructions: with rustc 1.95 the loop over masked blocks is 12 instructions for sixteen
 //! entries under AVX2 (2 xor, 2 and, 2 compares, pack, move mask, 4 of the loop) and 29 under SSE2;

@@ -9,7 +9,7 @@
 //! attempts, and the blocks are the hops. Keys are folded, so unequal envelopes may share one: then
 //! more entries are compared, never fewer.
 //!
-//! Where Open MPI links blocks, these lie in one array, which the processor fetches ahead; entries
+//! Where Open MPI links blocks, these are in one array, which the processor fetches ahead; entries
 //! removed leave holes that are packed before they are more than the entries.
 
 #[allow(unsafe_code)]
@@ -21,7 +21,7 @@ use lanes::Comparer;
 use packed::{Masks, PackedQueue, key, mask};
 
 use super::QueueStats;
-use super::entry::{Entry, PostedReceive, UnexpectedMessage};
+use super::entry::{Entry, Pattern, PostedReceive, UnexpectedMessage};
 use super::linear::{Linear, Queue};
 
 /// Two arrays of packed keys. A search costs a vector compare for each sixteen entries before the
@@ -86,8 +86,8 @@ impl Packed for UnexpectedMessage {
         (envelope_key(&self.envelope), None)
     }
 
-    fn search(&(comm, selector): &(CommId, Selector)) -> (u32, Masks) {
-        let (key, mask) = selector_key(comm, selector);
+    fn search(wanted: &Pattern) -> (u32, Masks) {
+        let (key, mask) = selector_key(wanted.comm, wanted.selector);
         (key, Masks::Given(mask))
     }
 }

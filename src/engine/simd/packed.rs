@@ -42,13 +42,13 @@ pub(super) struct Found {
     pub(super) slot: Option<u32>,
     /// Entries whose key answered, which were compared in full.
     pub(super) compares: u64,
-    /// Blocks whose keys were compared at once.
+    /// Blocks whose keys were compared together.
     pub(super) blocks: u64,
 }
 
 /// Entries in order of insertion. Those removed leave dead lanes, which cost time but never answer:
-/// blocks without a live lane go from either end at once, and when more lanes are dead than live
-/// the queue is packed.
+/// blocks without a live lane go from either end immediately, and when more lanes are dead than
+/// live the queue is packed.
 #[derive(Clone, Debug)]
 pub struct PackedQueue<E> {
     comparer: Comparer,
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(queue.live().count(), 3_000);
     }
 
-    /// The numbers that programs use make keys of their own.
+    /// The numbers that programs use make distinct keys.
     #[test]
     fn common_keys_differ() {
         let mut keys: Vec<u32> = (0..128)

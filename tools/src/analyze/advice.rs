@@ -322,7 +322,7 @@ fn table(report: &Report, plan: &Plan) -> Advice {
             .min(plan.nic.bounce_buffers),
         ..plan.nic
     };
-    let footprint = Footprint::of(&config);
+    let footprint = Footprint::new(&config);
     let bounce_buffers = config.bounce_buffers;
     let bounce = footprint
         .lines()

@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     config
         .validate()
         .map_err(|error| BadInput(error.to_string()))?;
-    let footprint = Footprint::of(&config);
+    let footprint = Footprint::new(&config);
     let mut out = output::stdout();
     match args.format {
         Form::Text => write!(

@@ -1,4 +1,4 @@
-//! Operations at once and operations through the queues, mixed on one NIC: the oracle's results.
+//! Immediate operations and operations through the queues, mixed on one NIC: the oracle's results.
 
 use alloc::vec::Vec;
 
@@ -17,9 +17,9 @@ struct Both {
     /// Receives with a request.
     requests: Vec<(RequestId, u32)>,
     arrivals: u64,
-    /// Operations at once that met their partner, waited, or went through the queues.
+    /// Immediate operations that met their partner, waited, or went through the queues.
     counts: [u64; 3],
-    /// Most messages that took a receive in one row.
+    /// Maximum number of consecutive messages that took a receive.
     longest_row: usize,
     posts: u64,
 }
@@ -106,7 +106,7 @@ impl Both {
         assert_eq!(found, self.oracle.post(recv, COMM, selector));
     }
 
-    /// Messages in a row, up to the first that takes no receive.
+    /// Consecutive messages, up to the first that takes no receive.
     fn row(&mut self, envelopes: &[Envelope]) {
         let mut row = self.nic.leader.row(COMM).expect("the NIC knows it");
         let take = |envelope: &Envelope| match row.take(envelope.source, envelope.tag) {
@@ -157,7 +157,7 @@ fn both_ways_mix() {
     for seed in 1..=if cfg!(miri) { 2 } else { 40 } {
         let mut random = Random::new(seed);
         let mut both = Both::new();
-        // How often of 4 an operation is at once.
+        // How often of 4 an operation is immediate.
         let at_once = random.below(5);
         for recv in 0..if cfg!(miri) { 60 } else { 400 } {
             let source = Rank::new(random.below(2) as u32).expect("small");
@@ -192,7 +192,7 @@ fn both_ways_mix() {
                             .collect::<Vec<_>>(),
                     );
                 }
-                // A receive that was posted at once, and any other number.
+                // A receive that was posted immediately, and any other number.
                 _ => {
                     let recv = random.below(u64::from(recv) + 1) as u32;
                     let is_port = both.requests.iter().any(|&(_, other)| other == recv);

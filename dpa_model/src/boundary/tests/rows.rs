@@ -1,5 +1,5 @@
-//! Rows against single operations: a NIC that gets posts and messages in rows, and one that gets
-//! them one by one with a round after each. Both give equal results, counters and tables.
+//! Batches against single operations: a NIC that gets posts and messages in batches, and one that
+//! gets them one by one with a round after each. Both give equal results, counters and tables.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -207,7 +207,7 @@ impl Side {
         }
     }
 
-    /// What the host knows and what the NIC's tables hold.
+    /// The host's results and the contents of the NIC's tables.
     fn state(&self) -> String {
         let boundary = &self.nic.leader.boundary;
         let class_of = |bin: usize| {
@@ -303,7 +303,7 @@ impl Program {
         }
     }
 
-    /// Posts in a row, most of them of one kind.
+    /// Consecutive posts, most of them of one kind.
     fn posts(&mut self, operations: &mut Vec<Operation>) {
         let class = self.class();
         let (comm, selector) = self.selector(class);
@@ -333,7 +333,7 @@ impl Program {
         }
     }
 
-    /// Messages in a row, most of them of one kind.
+    /// Consecutive messages, most of them of one kind.
     fn messages(&mut self, operations: &mut Vec<Operation>) {
         let envelope = self.envelope();
         let bytes = self.random.pick(&[8, 8, 16, 40, 64]);

@@ -155,7 +155,7 @@ impl Requests {
     }
 
     /// The buffer of a receive that has just ended on the NIC. Frees its slot, even if it was held.
-    #[inline(always)]
+    #[inline]
     pub(super) fn end_held(&mut self, request: RequestId) -> Option<Vec<u8>> {
         self.slot_of(request)?;
         // SAFETY: the NIC reported its end, see `end`.

@@ -151,7 +151,7 @@ fn nic_memory(common: &Common) -> u64 {
         ..matching.nic
     };
     if common.options.engine.is_none() {
-        Footprint::of(&nic).nic_bytes()
+        Footprint::new(&nic).nic_bytes()
     } else {
         0
     }

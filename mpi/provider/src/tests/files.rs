@@ -198,7 +198,7 @@ fn each_number_of_the_statistics_is_exact() {
         ..ProviderOptions::of_nothing().matching.nic
     };
     let nic_name = "\"optimistic\",";
-    let memory = format!("nic_memory_bytes: {}", Footprint::of(&nic).nic_bytes());
+    let memory = format!("nic_memory_bytes: {}", Footprint::new(&nic).nic_bytes());
     let received = "peers: 2, received: 10, received_bytes: 150448, received_untagged: 1, \
                     received_late: 5, transfers_in_pieces: 2, peeks: 5, peeks_empty: 3, \
                     cancels: 2, posted_high: 5, unexpected_high: 8, rule_changes: 1";

@@ -3,129 +3,116 @@
 //! other posts.
 
 use super::due::Due;
-use crate::bin::Bin;
 use crate::booking::Bookings;
 use crate::communicator::Labels;
 use crate::descriptor::state;
 use crate::free_list::FreeList;
-use crate::index::CommView;
+use crate::index::Indexes;
 use crate::message::{Command, Completion, Message, Post, one_word};
-use crate::number::{BinId, ReceiveId, unchecked};
+use crate::number::{ReceiveId, unchecked};
 use crate::ring::Stretch;
-use crate::shared::Shared;
 use crate::sync::{Peek, Relaxed};
 use crate::unexpected::UnexpectedStore;
 use crate::{CommId, Envelope, WildcardClass};
 
 /// Whether a command posts a receive of this class in this communicator.
-#[inline(always)]
-fn is_post<const CLASS: usize>(command: &Command, comm: CommId) -> bool {
-    matches!(command, Command::Post(post)
-        if post.comm == comm && post.target.class == WildcardClass::ALL[CLASS])
+#[inline]
+fn is_post(command: &Command, comm: CommId, class: WildcardClass) -> bool {
+    matches!(command, Command::Post(post) if post.comm == comm && post.target.class == class)
 }
 
-/// A row of posts of one communicator and class; the first is being executed.
-pub(super) struct PostRow<'a> {
+/// Posts of one communicator and class; the first is being executed.
+pub(super) struct PostBatch<'a> {
     pub(super) due: Due<'a>,
     pub(super) comm: CommId,
-    pub(super) view: CommView,
+    /// The indexes of the communicator.
+    pub(super) indexes: Indexes<'a>,
     /// The commands from `place` on.
     pub(super) commands: Stretch<'a, Command>,
     pub(super) place: usize,
 }
 
-impl PostRow<'_> {
-    /// The post at a place of the row, if it is due and belongs to the row.
-    #[inline(always)]
-    fn look<const CLASS: usize>(&self, place: usize) -> Option<Peek<'_, Command>> {
+impl PostBatch<'_> {
+    /// The post at a place of the batch, if it is due and belongs to the batch.
+    #[inline]
+    fn look(&self, class: WildcardClass, place: usize) -> Option<Peek<'_, Command>> {
         let stamp = self.commands.stamp_if_ready(place)?;
         // SAFETY: seen ready, and released only at the end of `admit`.
         let command = unsafe { self.commands.peek(place) };
-        (stamp <= self.due.until && is_post::<CLASS>(&command, self.comm)).then_some(command)
-    }
-
-    /// The post at a place of the row, as [`look`](Self::look) finds it; it is executed now.
-    #[inline(always)]
-    pub(super) fn next<const CLASS: usize>(&self, place: usize) -> Option<Peek<'_, Command>> {
-        let post = self.look::<CLASS>(place)?;
-        self.begin(place);
-        Some(post)
+        (stamp <= self.due.until && is_post(&command, self.comm, class)).then_some(command)
     }
 
     /// Reports the step of a post that is executed now.
-    #[inline(always)]
+    #[inline]
     fn begin(&self, place: usize) {
         if place > 0 {
             self.due.begin(self.place + place);
         }
     }
 
-    /// Appends the due posts from `first` on to the posted queue while descriptors are free. The
-    /// first has begun, and no message waits for a receive. A separate loop without calls, so that
-    /// its values stay in registers.
+    /// Appends the due posts to the posted queue while descriptors are free; no message waits for a
+    /// receive. Returns how many. A separate loop without calls, so that its values stay in
+    /// registers.
     #[inline(never)]
     pub(super) fn enter_all<const CLASS: usize>(
         &self,
-        first: usize,
         labels: &mut Labels,
         free: &mut FreeList<ReceiveId>,
-    ) -> Entered {
-        let row = Self { ..*self };
-        let tables = Tables::of(row.due.nic);
+    ) -> usize {
+        let batch = Self { ..*self };
         let class = WildcardClass::ALL[CLASS];
         let mut own = *labels;
         let (mut posts, mut collisions) = (0, 0);
         for receive in free.next() {
-            let command = row.look::<CLASS>(first + posts);
+            let command = batch.look(class, posts);
             let Some(Command::Post(post)) = command.as_deref() else {
                 break;
             };
-            if posts > 0 {
-                row.begin(first + posts);
-            }
-            let bin = row.view.bin(class, post.target.hash);
-            collisions += u64::from(enter(tables, post, class, bin, receive, &mut own));
+            batch.begin(posts);
+            let collided = enter(batch.indexes, post, class, receive, &mut own);
+            collisions += u64::from(collided);
             posts += 1;
             step!(BoundaryEnds);
         }
         free.take_all(posts);
         *labels = own;
-        Entered { posts, collisions }
+        batch.due.nic.boundary_counters.collisions.add(collisions);
+        posts
     }
 
     /// Gives each due post the first message of its chain, out of `stored` messages that wait in
     /// the chains of every message. Returns how many. A separate function, short enough to keep its
     /// values in registers.
     #[inline(never)]
-    pub(super) fn receive<const CLASS: usize, const DATA: u8>(
+    pub(super) fn receive<const CLASS: usize>(
         &self,
-        stored: u32,
+        stored: usize,
         store: &mut UnexpectedStore,
         results_tail: &mut u64,
-    ) -> u32 {
-        let row = Self { ..*self };
+    ) -> usize {
+        let batch = Self { ..*self };
         let class = WildcardClass::ALL[CLASS];
-        let completions = &row.due.nic.completions;
+        let completions = &batch.due.nic.completions;
         let first = *results_tail;
         let results = completions.stretch(first, completions.until_end(first));
-        let most = results.places().len().min(stored as usize);
-        let mut store = store.in_row();
+        let most = results.places().len().min(stored);
+        let view = batch.indexes.view;
         let mut late = 0;
         while late < most
-            && let Some(Command::Post(post)) = row.look::<CLASS>(late).as_deref()
+            && let Some(Command::Post(post)) = batch.look(class, late).as_deref()
         {
-            let bin = row.view.bin(class, post.target.hash);
-            let Some(found) = store.first::<CLASS, DATA>(bin, &post.target, post.capacity) else {
+            let bin = view.bin(class, post.target.hash);
+            let Some(found) = store.first(class, bin, &post.target, post.capacity) else {
                 break;
             };
-            row.begin(late);
+            batch.begin(late);
             step!(UnexpectedVisited { entry: found.0 });
             step!(TakenLate { entry: found.0 });
-            store.unlink_first::<CLASS>(&row.view, found, bin);
+            store.unlink_first(&view, class, found, bin);
             // SAFETY: the host lent the buffer until the result reaches it; the ring has a free
             // position for each due command, and only the leader fills it.
             unsafe {
-                let entry = store.give::<DATA>(found, post.buffer, post.capacity);
+                let entry = store.give(found, post.buffer, post.capacity);
                 results.fill(late, |slot| {
                     // Word by word: a copy of the whole would pass through the stack.
                     let Message {
@@ -151,54 +138,31 @@ impl PostRow<'_> {
             step!(BoundaryEnds);
         }
         *results_tail = first + late as u64;
-        late as u32
+        late
     }
 }
 
-/// Posts appended to the posted queue.
-pub(super) struct Entered {
-    pub(super) posts: usize,
-    /// Posts whose chains were not empty.
-    pub(super) collisions: u64,
-}
-
-/// Copies of the tables that a post changes, for a loop.
-#[derive(Clone, Copy)]
-pub(super) struct Tables<'a> {
-    bookings: Bookings<'a>,
-    bins: &'a [Bin],
-}
-
-impl<'a> Tables<'a> {
-    #[inline(always)]
-    pub(super) fn of(nic: &'a Shared) -> Self {
-        Self {
-            bookings: nic.bookings(),
-            bins: &nic.bins,
-        }
-    }
-}
-
-/// Appends a receive of this class and bin to the posted queue. Returns whether its chain was not
-/// empty.
+/// Appends a receive of this class to the posted queue of a communicator with tables. Returns
+/// whether its chain was not empty.
 #[inline(always)]
 pub(super) fn enter(
-    tables: Tables<'_>,
+    indexes: Indexes<'_>,
     post: &Post,
     class: WildcardClass,
-    bin: BinId,
     receive: ReceiveId,
     labels: &mut Labels,
 ) -> bool {
-    let Tables {
+    let Indexes {
         bookings: Bookings { receives, far },
         bins,
-    } = tables;
+        view,
+    } = indexes;
+    let bin = view.bin(class, post.target.hash);
     let label = labels.next();
     // SAFETY: the communicator's tables include this bin.
     let bin_there = unsafe { unchecked(bins, bin) };
     let tail = bin_there.tail();
-    // SAFETY: the tail stands in a chain, and no block is running (D1).
+    // SAFETY: the tail is in a chain, and no block is running (D1).
     let last = (tail != ReceiveId::NIL).then(|| unsafe { unchecked(receives, tail).posted.peek() });
     let run = labels.run_after(last.as_deref(), class, &post.target);
     let fields = one_word(post.target.source.get(), post.target.tag.get());

@@ -1,0 +1,153 @@
+//! A slice of a block: the steps that every rule of waiting has in common.
+
+use core::ops::Range;
+
+use crate::block::{BlockInfo, Phase};
+use crate::booking::Bookings;
+use crate::descriptor::{Descriptor, state};
+use crate::number::{BinId, ReceiveId, WorkerId, unchecked};
+use crate::shared::Shared;
+use crate::sync::Relaxed;
+use crate::{FastPath, Path, Removal};
+
+/// The handlers of a block that one worker runs while other workers run the others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slice<'a> {
+    pub(crate) nic: &'a Shared,
+    pub(crate) block: &'a BlockInfo,
+    pub(crate) worker: WorkerId,
+    /// Its handlers: to find them again needs divisions.
+    start: usize,
+    end: usize,
+}
+
+impl<'a> Slice<'a> {
+    #[inline]
+    pub(crate) fn new(nic: &'a Shared, block: &'a BlockInfo, worker: WorkerId) -> Self {
+        let Range { start, end } = block.slice(worker);
+        Self {
+            nic,
+            block,
+            worker,
+            start,
+            end,
+        }
+    }
+
+    /// Workers that this slice waits for: every lower slice, never a higher one (O12).
+    pub(super) fn awaited(self, reached: Phase) -> Range<WorkerId> {
+        let worker = self.worker;
+        let previous = WorkerId(worker.0.saturating_sub(1));
+        let first = match reached {
+            Phase::Booked if fault!(BarrierPreviousOnly) => previous,
+            Phase::Matched if fault!(SlowPreviousOnly) => previous,
+            _ => WorkerId::LEADER,
+        };
+        let short = reached == Phase::Booked && fault!(BarrierShort);
+        first..if short { previous } else { worker }
+    }
+
+    /// The handlers that this worker runs.
+    pub(super) fn handlers(self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    /// Sets the handler's booking bit (O10), where it is read.
+    ///
+    /// Only the early check and form (a) of the fast path read bookings.
+    #[inline(always)]
+    pub(super) fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) {
+        let options = &self.nic.options;
+        let are_read = options.early_check || options.fast_path == FastPath::Literal;
+        if are_read || options.always_book || fault!(ForcingIgnored) {
+            step!(Booked {
+                handler,
+                receive: receive.0,
+                alone: false
+            });
+            bookings.book(receive, handler);
+        }
+    }
+
+    /// Publishes a handler's candidate, or `NIL` (S3).
+    #[inline]
+    pub(super) fn publish(self, handler: usize, candidate: ReceiveId) {
+        step!(Published { handler });
+        // SAFETY: this worker runs the handler and has not reached phase 1.
+        unsafe { self.nic.block.set_candidate(handler, candidate) };
+    }
+
+    /// Marks a receive taken (S18).
+    #[inline]
+    pub(super) fn mark(self, descriptor: &Descriptor, receive: ReceiveId, path: Path) {
+        if path == Path::Overtaking {
+            return;
+        }
+        let state = &descriptor.state;
+        // A plain store is enough: no two handlers take the same receive (S18).
+        // ordering: the swap stands for the store in builds that look for a second consumer.
+        if cfg!(all(debug_assertions, not(dpamatch_loom))) {
+            let before = state.swap(state::CONSUMED, Relaxed);
+            assert_eq!(
+                before,
+                state::POSTED,
+                "receive {} was consumed twice (S18)",
+                receive.0
+            );
+        } else {
+            state.store(state::CONSUMED, Relaxed);
+        }
+    }
+
+    /// All handlers of the slice are matched, and what they took is marked: higher ones wait for
+    /// no more than that.
+    #[inline]
+    pub(super) fn matched(self) {
+        step!(SliceMatched);
+        self.nic
+            .block
+            .reach(self.worker, self.block.number, Phase::Matched);
+    }
+
+    /// Takes a marked receive out of its chain, or leaves that to the block's end (O28, S17).
+    /// `bin` is the bin of the receive, and `before` its predecessor in the chain at search time.
+    /// `false`: another handler holds the bin's lock.
+    pub(super) fn unlink(self, receive: ReceiveId, bin: BinId, before: &ReceiveId) -> bool {
+        let Shared {
+            receives,
+            bins,
+            block,
+            options,
+            ..
+        } = self.nic;
+        let removal = options.removal;
+        if removal != Removal::Deferred {
+            step!(Unlinking {
+                bin: bin.0,
+                receive: receive.0,
+                alone: false
+            });
+        }
+        // SAFETY: the receive was posted in this bin.
+        let bin = unsafe { unchecked(bins, bin) };
+        bin.try_unlink(receives, receive, before, removal, block)
+    }
+
+    /// Records for the leader which receive a handler took.
+    #[inline]
+    pub(super) fn record_taken(self, handler: usize, receive: ReceiveId) {
+        step!(Noted { handler });
+        // SAFETY: this worker runs the handler and has not reached phase 3.
+        unsafe { self.nic.block.set_taken(handler, receive) };
+    }
+
+    /// All data of the slice's messages has moved.
+    pub(super) fn finished(self) {
+        #[cfg(dpamatch_card)]
+        crate::card::write_back();
+        self.nic
+            .block
+            .reach(self.worker, self.block.number, Phase::Finished);
+        step!(SliceEnds);
+    }
+}
