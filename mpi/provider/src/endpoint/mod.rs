@@ -49,7 +49,7 @@ use crate::wire::{Address, Listener, PeerId, Peers};
 use callers::Callers;
 use connections::Connections;
 #[cfg(test)]
-pub(crate) use connections::OUTSTANDING_MAX;
+pub(crate) use connections::{FEW, OUTSTANDING_MAX};
 use descriptors::Reserve;
 use flood::Flood;
 use library::KeptOff;

@@ -302,6 +302,7 @@ impl Endpoint {
             && outbox.len() <= OUTSTANDING_MAX
         {
             outbox.push_back(record);
+            self.connections.warm(connection);
         }
     }
 

@@ -85,6 +85,8 @@ impl Endpoint {
                 self.reserve.report(Errno::MFILE);
             }
         }
+        self.connections.send_bells(index);
+        self.connections.warm(index);
     }
 
     fn accept(&mut self, common: &mut Common) {

@@ -1,5 +1,6 @@
 //! Endpoints of this process, and of two processes, through the tables that C calls.
 
+mod bells;
 mod closing;
 mod files;
 pub(crate) use files::Folder;
