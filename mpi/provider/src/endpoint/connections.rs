@@ -26,6 +26,11 @@ pub(super) const GONE: usize = usize::MAX;
 pub(super) struct Connection {
     pub(super) peer: PeerId,
     pub(super) link: Link,
+    /// By a call of this side.
+    pub(super) called: bool,
+    /// This side has sent `Leave`.
+    pub(super) left: bool,
+    pub(super) peer_left: bool,
     /// Records that wait for room.
     pub(super) outbox: VecDeque<Record>,
     /// Sends, writes and reads of this side that the peer has not ended.
@@ -43,6 +48,11 @@ impl Connection {
     pub(super) fn is_still(&self) -> bool {
         self.link.is_still() && self.outbox.is_empty()
     }
+
+    /// Whether no side begins an operation here any more.
+    pub(super) fn is_left_by_both(&self) -> bool {
+        self.left && self.peer_left
+    }
 }
 
 #[derive(Debug, Default)]
@@ -59,11 +69,14 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    pub(super) fn insert(&mut self, peer: PeerId, link: Link) -> usize {
+    pub(super) fn insert(&mut self, peer: PeerId, link: Link, called: bool) -> usize {
         let outbox = VecDeque::new();
         let key = self.rows.insert(Connection {
             peer,
             link,
+            called,
+            left: false,
+            peer_left: false,
             outbox,
             outstanding: 0,
             moving: 0,

@@ -224,6 +224,9 @@ impl Endpoint {
         if woken || self.polls & (LOOK_EVERY - 1) == 0 {
             self.connections.look_at_all();
         }
+        if !self.doubles.is_empty() {
+            self.join_doubles();
+        }
         self.write_if_asked(common);
     }
 
@@ -341,6 +344,12 @@ impl Endpoint {
             Kind::Write | Kind::WriteLong | Kind::Read => self.remote(common, incoming)?,
             Kind::Grant => self.granted(common, connection, &record)?,
             Kind::Return => self.returned(connection, &record)?,
+            Kind::Leave => {
+                let peer_left = &mut self.connections[connection].peer_left;
+                if std::mem::replace(peer_left, true) {
+                    return None;
+                }
+            }
             // Read by the link.
             Kind::Wrap | Kind::Long => return None,
         }

@@ -242,9 +242,14 @@ impl Endpoint {
         if self.listener.is_none() {
             return Err(-(FI_EOPBADSTATE as isize));
         }
+        // The peer may have called first: one connection serves both.
+        self.accept(common);
+        if let Some(&Some(connection)) = self.routes.get(peer.index()) {
+            return Ok(connection);
+        }
         let to = *common.peers.address(peer);
         match connect(&self.address, &to, common.options.ring_lines) {
-            Ok(link) => Ok(self.add_connection(peer, link)),
+            Ok(link) => Ok(self.add_connection(common, peer, link, true)),
             Err(Errno::AGAIN | Errno::INTR) => Err(-(FI_EAGAIN as isize)),
             Err(error) => {
                 crate::report(&unreachable(&to, self.address.host, error));
@@ -253,10 +258,17 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn add_connection(&mut self, peer: PeerId, link: Link) -> usize {
+    /// Adds a connection. `called`: this side has called the peer.
+    pub(super) fn add_connection(
+        &mut self,
+        common: &Common,
+        peer: PeerId,
+        link: Link,
+        called: bool,
+    ) -> usize {
         self.streams |= !link.is_local();
         self.totals.connected += 1;
-        let index = self.connections.insert(peer, link);
+        let index = self.connections.insert(peer, link, called);
         self.watch(
             self.connections[index].link.socket(),
             Watched::Connection(index),
@@ -264,6 +276,7 @@ impl Endpoint {
         if peer.index() >= self.routes.len() {
             self.routes.resize(peer.index() + 1, None);
         }
+        self.note_double(common, peer, index);
         self.routes[peer.index()].get_or_insert(index);
         index
     }

@@ -2,6 +2,7 @@
 
 mod bells;
 mod closing;
+mod doubles;
 mod files;
 pub(crate) use files::Folder;
 mod messages;

@@ -564,6 +564,14 @@ impl Link {
         }
     }
 
+    /// Whether the peer has taken all records, as far as its memory shows.
+    pub(crate) fn is_taken(&mut self) -> bool {
+        match self {
+            Self::Shm(link) => link.out.is_taken() == Ok(true),
+            Self::Tcp(_) => false,
+        }
+    }
+
     /// Whether the peer is a process of this machine.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self, Self::Shm(_))

@@ -234,6 +234,11 @@ impl RingSender {
         Ok(end - done <= self.place.lines())
     }
 
+    /// Whether the receiver has given all records back.
+    pub(crate) fn is_taken(&mut self) -> Result<bool, Broken> {
+        self.look_for_room(self.tail + self.place.lines())
+    }
+
     /// That of the receiver's memory.
     pub(crate) fn lease(&self) -> &Lease {
         &self.place.control().lease
