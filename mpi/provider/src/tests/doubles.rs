@@ -15,6 +15,13 @@ fn call(side: &Side) {
     side.state(|state| state.endpoints[0].call_anyway(&mut state.common, PeerId(0)));
 }
 
+/// Enough turns to look at the sockets a few times.
+fn turns(sides: &[&Side]) {
+    for _ in 0..1000 {
+        sides.iter().for_each(|side| side.progress());
+    }
+}
+
 /// Turns until each side has one connection.
 fn join(a: &Side, b: &Side) {
     let mut patience = super::side::Patience::default();
@@ -31,6 +38,7 @@ fn a_caller_that_waits_is_let_in_before_a_call() {
     let (a, b, to_b, to_a) = pair(|_| ());
     assert_eq!(a.send(&[1; 8], to_b, 1, 1), 0);
     assert_eq!(b.send(&[2; 8], to_a, 2, 2), 0);
+    turns(&[&a, &b]);
     assert_eq!((connections(&a), connections(&b)), (1, 1));
     assert_eq!((a.wait(&[]).context(), b.wait(&[]).context()), (1, 2));
     assert_eq!((totals(&a).connected, totals(&b).connected), (1, 1));
@@ -96,6 +104,25 @@ fn of_two_calls_one_connection_stays() {
     }
 }
 
+/// A sender does not go over to the other connection before the peer has taken all messages.
+#[test]
+fn no_message_overtakes_those_on_the_surplus() {
+    // The identities are random: the call of either side stays.
+    for _ in 0..16 {
+        let (a, b, to_b, to_a) = pair(|_| ());
+        call(&a);
+        call(&b);
+        let mut buffers = [[0; 24]; 3];
+        for (number, buffer) in buffers.iter_mut().enumerate() {
+            assert_eq!(b.receive(buffer, to_a, (1, 0), number), 0);
+            assert_eq!(a.send(&[7; 24][..8 * number + 8], to_b, 1, number), 0);
+            turns(&[&a]);
+        }
+        let lengths = buffers.map(|_| b.wait(&[]).entry.len);
+        assert_eq!(lengths, [8, 16, 24]);
+    }
+}
+
 /// A message that waits for its receive needs the connection over which it was announced.
 #[test]
 fn an_announced_message_keeps_its_connection() {
@@ -105,10 +132,7 @@ fn an_announced_message_keeps_its_connection() {
     let long = vec![3; 100_000];
     assert_eq!(a.send(&long, to_b, 1, 1), 0);
     assert_eq!(b.send(&long, to_a, 1, 1), 0);
-    for _ in 0..1000 {
-        a.progress();
-        b.progress();
-    }
+    turns(&[&a, &b]);
     assert_eq!((connections(&a), connections(&b)), (2, 2));
     let mut buffers = [vec![0; 100_000], vec![0; 100_000]];
     assert_eq!(a.receive(&mut buffers[0], to_b, (1, 0), 2), 0);
