@@ -239,13 +239,15 @@ impl Endpoint {
 
     #[cold]
     fn new_route(&mut self, common: &mut Common, peer: PeerId) -> Result<usize, isize> {
-        if self.listener.is_none() {
+        let Some(listener) = &self.listener else {
             return Err(-(FI_EOPBADSTATE as isize));
-        }
-        // The peer may have called first: one connection serves both.
-        self.accept(common);
-        if let Some(&Some(connection)) = self.routes.get(peer.index()) {
-            return Ok(connection);
+        };
+        if listener.has_caller() {
+            // It may be this peer: one connection serves both.
+            self.accept(common);
+            if let Some(&Some(connection)) = self.routes.get(peer.index()) {
+                return Ok(connection);
+            }
         }
         let to = *common.peers.address(peer);
         match connect(&self.address, &to, common.options.ring_lines) {
