@@ -1,8 +1,8 @@
 /*
  * Time of a poll that finds nothing: poll
  *
- * Every process sends a message to every other one, so that all are connected. Then rank 0 probes in
- * vain, and the others are silent. The best of 3,000 windows of 100 probes counts.
+ * Every process sends a message to every other one, so that all are connected. Then rank 0 probes
+ * in vain, and the others are silent. The best of 3,000 windows of 100 probes counts.
  */
 #include <mpi.h>
 #include <stdio.h>

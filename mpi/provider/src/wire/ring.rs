@@ -1,8 +1,8 @@
 //! A ring of records in shared memory, from one process to one other.
 //!
-//! **Memory.** Two control lines, then a power of two of lines of 64 bytes. A record's head takes one
-//! line: its first word is the stamp, the others are [`Record::to_words`]; payload that is not in
-//! the head follows on whole lines. Records never cross the end; a `Wrap` record fills the rest.
+//! **Memory.** Two control lines, then a power of two of lines of 64 bytes. A record's head takes
+//! one line: its first word is the stamp, the others are [`Record::to_words`]; payload that is not
+//! in the head follows on whole lines. Records never cross the end; a `Wrap` record fills the rest.
 //!
 //! **States.** The line at position p holds a record once its stamp is p + 1. If the line after a
 //! record had payload last, the sender makes its stamp zero before it stamps the record itself, so
