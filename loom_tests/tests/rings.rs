@@ -1,6 +1,6 @@
 //! The libfabric provider's rings: records come out complete and in order while a small ring goes
-//! round, a sleeper is seen or sees the record, a bell brings its record, and a witness comes before
-//! the first record. The models run the provider's own sources.
+//! round, a sleeper is seen or sees the record, a bell brings its record, and a witness comes
+//! before the first record. The models run the provider's own sources.
 #![cfg(dpamatch_loom)]
 
 use std::ops::{Deref, DerefMut};
