@@ -45,7 +45,7 @@ pub(crate) fn is_rung(board: &[AtomicU64]) -> bool {
 /// Takes back all bells that are set, and calls a function with the number of each.
 pub(crate) fn take(board: &[AtomicU64], mut what: impl FnMut(usize)) {
     for (at, word) in board.iter().enumerate() {
-        // ordering: a hint: a bell that is set after it waits for the next poll.
+        // A bell that is set after this look waits for the next poll.
         if word.load(Ordering::Relaxed) == 0 {
             continue;
         }
