@@ -1,15 +1,17 @@
 //! The libfabric provider's rings: records come out complete and in order while a small ring goes
-//! round, a sleeper is seen or sees the record, and a witness comes before the first record. The
-//! models run the provider's own sources.
+//! round, a sleeper is seen or sees the record, a bell brings its record, and a witness comes
+//! before the first record. The models run the provider's own sources.
 #![cfg(dpamatch_loom)]
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 use dpa_model::Wait;
+use dpamatch_door::AtomicU64;
 use loom::sync::Arc;
 use loom::thread;
 use loom_tests::check;
+use wire::bells;
 use wire::record::{INLINE, Kind, Record, flag};
 use wire::ring::{RingReceiver, RingSender};
 use wire::shared::{Line, Memory, Witness};
@@ -21,6 +23,7 @@ mod bindings {
 #[expect(dead_code, reason = "the models run a part of the provider's wire")]
 #[path = "../../mpi/provider/src/wire"]
 mod wire {
+    pub(crate) mod bells;
     mod lease;
     pub(crate) mod record;
     pub(crate) mod ring;
@@ -258,6 +261,41 @@ fn no_sleeper_is_missed_for_long_data() {
         let woken = sender.receiver_sleeps();
         let slept = other.join().expect("the receiver ended");
         assert!(woken || !slept, "it sleeps on");
+    });
+}
+
+/// Two senders have bells in one word: whoever takes a bell finds the record, and no bell is lost.
+#[test]
+fn a_bell_brings_its_record() {
+    check("rings/bells", None, 3, || {
+        let board = Arc::new([AtomicU64::new(0)]);
+        let (first, second) = (ring(), ring());
+        let mut receivers = [first.1, second.1];
+        let mut take = {
+            let board = Arc::clone(&board);
+            move || {
+                bells::take(&*board, |number| {
+                    let taken = receivers[number].next().expect("sound");
+                    assert!(taken.is_some(), "a bell without a record");
+                    receivers[number].release();
+                });
+                receivers.iter().filter(|ring| ring.ready()).count()
+            }
+        };
+        let senders = [first.0, second.0];
+        let others = senders.into_iter().zip(0..).map(|(mut sender, number)| {
+            let board = Arc::clone(&board);
+            thread::spawn(move || {
+                assert_eq!(sender.put_head(Record::new(Kind::Fin)), Ok(true));
+                bells::ring(&*board, number);
+            })
+        });
+        let others: Vec<_> = others.collect();
+        take();
+        for other in others {
+            other.join().expect("the sender ended");
+        }
+        assert_eq!(take(), 0, "a bell is lost");
     });
 }
 

@@ -72,6 +72,10 @@ pub const FAULTS: &[&str] = &[
     "SleepAfterLook",
     // It does not look into the ring for long data.
     "SleepForgetsLong",
+    // A sender sets its bell by a load and a store.
+    "BellTorn",
+    // The receiver takes the bells by a load and a store.
+    "BellsTakenTorn",
     // An event for a thread that runs is not kept.
     "EventWhileRunningLost",
     // An event that changes no state passes on nothing that was written before it.

@@ -5,12 +5,19 @@ use std::ops::{Index, IndexMut};
 
 use slab::Slab;
 
-use crate::wire::{Link, PeerId, Record};
+use crate::wire::{BELLS, Board, Link, PeerId, Record};
 
 /// Most operations of one side of a connection that wait for the other side. A program that starts
 /// more must make progress first. A peer that starts more is cut off, which bounds the memory that
 /// its requests take here.
 pub(crate) const OUTSTANDING_MAX: usize = 1 << 16;
+
+/// Connections up to which a poll reads all rings: that takes no longer than to read the bells, and
+/// no peer has to set one.
+pub(crate) const FEW: usize = 8;
+/// Looks at the sockets after which a silent connection is read by its bell. In the last of them
+/// the peer sets the bell already, and the polls still read the ring.
+const HEAT: u8 = 3;
 
 /// Stands for a connection that is over in place of its number.
 pub(super) const GONE: usize = usize::MAX;
@@ -19,45 +26,71 @@ pub(super) const GONE: usize = usize::MAX;
 pub(super) struct Connection {
     pub(super) peer: PeerId,
     pub(super) link: Link,
+    /// By a call of this side.
+    pub(super) called: bool,
+    /// This side has sent `Leave`.
+    pub(super) left: bool,
+    pub(super) peer_left: bool,
     /// Records that wait for room.
     pub(super) outbox: VecDeque<Record>,
     /// Sends, writes and reads of this side that the peer has not ended.
     pub(super) outstanding: usize,
     /// The peer's writes and reads whose data move in pieces.
     pub(super) moving: usize,
+    /// Looks at the sockets, at most [`HEAT`], for which each poll reads it, though nothing comes.
+    /// 0: polls wait for its bell.
+    heat: u8,
 }
 
 impl Connection {
-    /// Whether there is nothing to read or send, as far as the ring shows.
+    /// Whether there is nothing to read or send, as far as the memory shows.
     #[inline(always)]
     pub(super) fn is_still(&self) -> bool {
         self.link.is_still() && self.outbox.is_empty()
+    }
+
+    /// Whether no side begins an operation here any more.
+    pub(super) fn is_left_by_both(&self) -> bool {
+        self.left && self.peer_left
     }
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Connections {
     rows: Slab<Connection>,
-    /// The numbers in use, so that a round of progress walks no others.
+    /// The numbers in use.
     live: Vec<usize>,
+    /// Those that each poll reads. A bell or an event of the socket brings back the others.
+    hot: Vec<usize>,
+    /// The bells, by the numbers of the connections; made when the first peer is silent.
+    board: Option<Board>,
+    /// Numbers that were ever in use.
+    bells: usize,
 }
 
 impl Connections {
-    pub(super) fn insert(&mut self, peer: PeerId, link: Link) -> usize {
+    pub(super) fn insert(&mut self, peer: PeerId, link: Link, called: bool) -> usize {
         let outbox = VecDeque::new();
         let key = self.rows.insert(Connection {
             peer,
             link,
+            called,
+            left: false,
+            peer_left: false,
             outbox,
             outstanding: 0,
             moving: 0,
+            heat: HEAT,
         });
         self.live.push(key);
+        self.hot.push(key);
+        self.bells = self.bells.max(key + 1);
         key
     }
 
     pub(super) fn remove(&mut self, key: usize) -> Connection {
         self.live.retain(|&other| other != key);
+        self.hot.retain(|&other| other != key);
         self.rows.remove(key)
     }
 
@@ -67,11 +100,100 @@ impl Connections {
         &self.live
     }
 
-    /// Lets the next walk of [`live`](Self::live) begin at this place.
+    /// Those that a poll reads.
+    #[inline(always)]
+    pub(super) fn hot(&self) -> &[usize] {
+        &self.hot
+    }
+
+    /// Lets the next walk of [`hot`](Self::hot) begin at this place.
     pub(super) fn go_on_at(&mut self, place: usize) {
-        if place < self.live.len() {
-            self.live.rotate_left(place);
+        if place < self.hot.len() {
+            self.hot.rotate_left(place);
         }
+    }
+
+    /// Lets polls read a connection, because something has come or waits to leave.
+    #[inline(always)]
+    pub(super) fn warm(&mut self, key: usize) {
+        if self.get(key).is_some_and(|row| row.heat < HEAT) {
+            self.warm_up(key);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn warm_up(&mut self, key: usize) {
+        let row = &mut self.rows[key];
+        row.link.set_bell(None);
+        if std::mem::replace(&mut row.heat, HEAT) == 0 {
+            self.hot.push(key);
+        }
+    }
+
+    /// Whether a bell is set.
+    #[inline(always)]
+    pub(super) fn is_rung(&self) -> bool {
+        self.board
+            .as_ref()
+            .is_some_and(|board| board.is_rung(self.bells))
+    }
+
+    /// Lets polls read the connections whose bells are set.
+    #[inline(always)]
+    pub(super) fn take_bells(&mut self) {
+        if self.is_rung() {
+            self.warm_rung();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn warm_rung(&mut self) {
+        let mut rung = Vec::new();
+        if let Some(board) = &self.board {
+            board.take(self.bells, |key| rung.push(key));
+        }
+        // A connection that is over may have set its bell.
+        rung.into_iter().for_each(|key| self.warm(key));
+    }
+
+    /// Sends the bells to a peer that has asked for them.
+    pub(super) fn send_bells(&mut self, key: usize) {
+        if let (Some(row), Some(board)) = (self.rows.get_mut(key), &self.board) {
+            row.link.send_bells(board);
+        }
+    }
+
+    /// Looks at all connections: polls read those with something to read or send from now on, and
+    /// no longer those that were silent for [`HEAT`] looks.
+    pub(super) fn look_at_all(&mut self) {
+        for at in 0..self.live.len() {
+            let key = self.live[at];
+            if self.rows[key].heat == 0 && !self.rows[key].is_still() {
+                self.warm_up(key);
+            }
+        }
+        if self.live.len() <= FEW {
+            return;
+        }
+        if self.board.is_none() {
+            // Without a descriptor, polls go on to read all rings.
+            self.board = Board::new().ok();
+        }
+        let (rows, has_board) = (&mut self.rows, self.board.is_some());
+        self.hot.retain(|&key| {
+            let row = &mut rows[key];
+            let has_bell = !row.link.is_local() || has_board && key < BELLS;
+            if !has_bell || !row.is_still() {
+                return true;
+            }
+            row.heat -= 1;
+            if row.heat == 1 {
+                row.link.set_bell(Some(key));
+            }
+            row.heat > 0
+        });
     }
 
     #[inline(always)]
@@ -89,6 +211,14 @@ impl Connections {
             .iter()
             .map(|(_, connection)| connection.peer)
             .for_each(what);
+    }
+
+    /// Calls a function with the links that polls read.
+    #[inline(always)]
+    pub(super) fn each_hot_link(&mut self, mut what: impl FnMut(&mut Link)) {
+        for &key in &self.hot {
+            what(&mut self.rows[key].link);
+        }
     }
 
     /// Calls a function with each link.
@@ -115,6 +245,23 @@ impl super::Endpoint {
             self.connections.live.len(),
             self.connections.rows.capacity(),
         )
+    }
+
+    /// Connections that a poll reads.
+    pub(crate) fn read_by_polls(&self) -> usize {
+        self.connections.hot.len()
+    }
+
+    pub(crate) fn polls(&self) -> u32 {
+        self.polls
+    }
+
+    /// Takes back all bells, as a peer that breaks the rules can.
+    pub(crate) fn lose_bells(&self) {
+        let connections = &self.connections;
+        let board = connections.board.as_ref().expect("a board");
+        assert!(connections.is_rung());
+        board.take(connections.bells, |_| ());
     }
 
     /// What operations hold now, by name.

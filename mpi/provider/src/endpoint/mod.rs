@@ -13,6 +13,7 @@ mod completion;
 mod connections;
 mod deliver;
 mod descriptors;
+mod doubles;
 mod flood;
 pub(crate) mod library;
 mod log;
@@ -49,8 +50,9 @@ use crate::wire::{Address, Listener, PeerId, Peers};
 use callers::Callers;
 use connections::Connections;
 #[cfg(test)]
-pub(crate) use connections::OUTSTANDING_MAX;
+pub(crate) use connections::{FEW, OUTSTANDING_MAX};
 use descriptors::Reserve;
+use doubles::Double;
 use flood::Flood;
 use library::KeptOff;
 #[cfg(test)]
@@ -293,6 +295,8 @@ pub(crate) struct Endpoint {
     connections: Connections,
     /// The connection to send over, by peer.
     routes: Vec<Option<usize>>,
+    /// Connections with peers that have called and were called.
+    doubles: VecDeque<Double>,
     pub(crate) vector: Option<usize>,
     /// The last receive's row of the address vector, and its peer.
     last_source: (u64, PeerId),
@@ -370,6 +374,7 @@ impl Endpoint {
             flood: Flood::default(),
             connections: Connections::default(),
             routes: Vec::new(),
+            doubles: VecDeque::new(),
             vector: None,
             last_source: (FI_ADDR_UNSPEC, PeerId(0)),
             tx: Side::default(),

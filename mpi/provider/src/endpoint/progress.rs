@@ -38,7 +38,7 @@ pub(super) struct Incoming {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Found {
     Nothing,
-    /// Records of the connection at this place of the live ones.
+    /// Records of the connection at this place of those that polls read.
     Records(usize),
     /// Perhaps something other than records.
     Any,
@@ -102,10 +102,13 @@ impl Endpoint {
         if owes || yields || polls & (self.look_every() - 1) == 0 {
             return Found::Any;
         }
-        for (place, &index) in self.connections.live().iter().enumerate() {
+        for (place, &index) in self.connections.hot().iter().enumerate() {
             if !self.connections[index].is_still() {
                 return Found::Records(place);
             }
+        }
+        if self.connections.is_rung() {
+            return Found::Any;
         }
         self.polls = polls;
         self.fruitless += 1;
@@ -121,12 +124,13 @@ impl Endpoint {
         place: usize,
         sink: &mut Sink,
     ) -> bool {
-        let index = self.connections.live()[place];
+        let index = self.connections.hot()[place];
         if self.take_row(common, index, sink, RECORDS_MAX) == 0 {
             return false;
         }
         self.polls = self.polls.wrapping_add(1);
         self.fruitless = 0;
+        self.connections.warm(index);
         if sink.is_full() {
             self.connections.go_on_at(place + 1);
         }
@@ -155,16 +159,17 @@ impl Endpoint {
             self.look_around(common);
             sink.close();
         }
+        self.connections.take_bells();
         let mut any = false;
         let mut at = 0;
-        while let Some(&index) = self.connections.live().get(at) {
+        while let Some(&index) = self.connections.hot().get(at) {
             if self.connections[index].is_still() {
                 at += 1;
                 continue;
             }
             any |= self.read(common, index, sink);
             // One that is over has left the list.
-            at += usize::from(self.connections.live().get(at) == Some(&index));
+            at += usize::from(self.connections.hot().get(at) == Some(&index));
             if sink.is_full() {
                 self.connections.go_on_at(at);
                 break;
@@ -196,7 +201,7 @@ impl Endpoint {
         if !self.batch.is_empty() {
             self.hold_batch();
         }
-        self.connections.each_link(Link::release);
+        self.connections.each_hot_link(Link::release);
         let unexpected = self.unexpected_now as usize + self.untagged_messages.len();
         if self.crowded != (unexpected >= CROWD) {
             self.crowded = !self.crowded;
@@ -211,10 +216,17 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     fn look_around(&mut self, common: &mut Common) {
-        if std::mem::take(&mut self.asleep) {
+        let woken = std::mem::take(&mut self.asleep);
+        if woken {
             self.connections.each_link(Link::wake);
         }
         self.look_at_sockets(common);
+        if woken || self.polls & (LOOK_EVERY - 1) == 0 {
+            self.connections.look_at_all();
+        }
+        if !self.doubles.is_empty() {
+            self.join_doubles();
+        }
         self.write_if_asked(common);
     }
 
@@ -253,6 +265,9 @@ impl Endpoint {
                 break;
             }
             read += 1;
+        }
+        if read > 0 {
+            self.connections.warm(index);
         }
         if self
             .connections
@@ -329,6 +344,12 @@ impl Endpoint {
             Kind::Write | Kind::WriteLong | Kind::Read => self.remote(common, incoming)?,
             Kind::Grant => self.granted(common, connection, &record)?,
             Kind::Return => self.returned(connection, &record)?,
+            Kind::Leave => {
+                let peer_left = &mut self.connections[connection].peer_left;
+                if std::mem::replace(peer_left, true) {
+                    return None;
+                }
+            }
             // Read by the link.
             Kind::Wrap | Kind::Long => return None,
         }

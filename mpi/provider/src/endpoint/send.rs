@@ -239,12 +239,19 @@ impl Endpoint {
 
     #[cold]
     fn new_route(&mut self, common: &mut Common, peer: PeerId) -> Result<usize, isize> {
-        if self.listener.is_none() {
+        let Some(listener) = &self.listener else {
             return Err(-(FI_EOPBADSTATE as isize));
+        };
+        if listener.has_caller() {
+            // It may be this peer: one connection serves both.
+            self.accept(common);
+            if let Some(&Some(connection)) = self.routes.get(peer.index()) {
+                return Ok(connection);
+            }
         }
         let to = *common.peers.address(peer);
         match connect(&self.address, &to, common.options.ring_lines) {
-            Ok(link) => Ok(self.add_connection(peer, link)),
+            Ok(link) => Ok(self.add_connection(common, peer, link, true)),
             Err(Errno::AGAIN | Errno::INTR) => Err(-(FI_EAGAIN as isize)),
             Err(error) => {
                 crate::report(&unreachable(&to, self.address.host, error));
@@ -253,10 +260,17 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn add_connection(&mut self, peer: PeerId, link: Link) -> usize {
+    /// Adds a connection. `called`: this side has called the peer.
+    pub(super) fn add_connection(
+        &mut self,
+        common: &Common,
+        peer: PeerId,
+        link: Link,
+        called: bool,
+    ) -> usize {
         self.streams |= !link.is_local();
         self.totals.connected += 1;
-        let index = self.connections.insert(peer, link);
+        let index = self.connections.insert(peer, link, called);
         self.watch(
             self.connections[index].link.socket(),
             Watched::Connection(index),
@@ -264,6 +278,7 @@ impl Endpoint {
         if peer.index() >= self.routes.len() {
             self.routes.resize(peer.index() + 1, None);
         }
+        self.note_double(common, peer, index);
         self.routes[peer.index()].get_or_insert(index);
         index
     }
@@ -302,6 +317,7 @@ impl Endpoint {
             && outbox.len() <= OUTSTANDING_MAX
         {
             outbox.push_back(record);
+            self.connections.warm(connection);
         }
     }
 

@@ -85,9 +85,12 @@ impl Endpoint {
                 self.reserve.report(Errno::MFILE);
             }
         }
+        self.connections.send_bells(index);
+        self.connections.warm(index);
     }
 
-    fn accept(&mut self, common: &mut Common) {
+    /// Admits the callers that wait.
+    pub(super) fn accept(&mut self, common: &mut Common) {
         for local in [true, false] {
             for _ in 0..ACCEPTS_MAX {
                 if !self.callers.has_room(local) {
@@ -171,7 +174,7 @@ impl Endpoint {
         match caller.enter(hello) {
             Ok(link) => {
                 let peer = common.peers.number(&hello.from);
-                self.add_connection(peer, link);
+                self.add_connection(common, peer, link, false);
             }
             Err((error, Some(caller))) => {
                 self.reserve.report(error);
@@ -185,7 +188,11 @@ impl Endpoint {
     /// Ends a connection: operations that wait for its peer fail.
     #[inline(never)]
     pub(super) fn lose(&mut self, common: &mut Common, index: usize, error: LinkError) {
+        if error == LinkError::Closed && self.connections[index].is_left_by_both() {
+            return self.close_surplus(index);
+        }
         let unsent = self.connections[index].link.unsent();
+        self.forget_double(index);
         // Payload in the link's memory would vanish with it.
         self.settle(common);
         self.hold_batch();

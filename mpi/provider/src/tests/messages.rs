@@ -25,7 +25,7 @@ const LENGTHS: [usize; 11] = [
 ];
 
 /// Sends all lengths both before and after the receive is posted.
-fn exchange(a: &Side, b: &Side, to_b: u64, to_a: u64) {
+pub(super) fn exchange(a: &Side, b: &Side, to_b: u64, to_a: u64) {
     for (round, length) in LENGTHS.into_iter().enumerate() {
         for late in [false, true] {
             let bytes = pattern(round, length);

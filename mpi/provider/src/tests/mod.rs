@@ -1,6 +1,8 @@
 //! Endpoints of this process, and of two processes, through the tables that C calls.
 
+mod bells;
 mod closing;
+mod doubles;
 mod files;
 pub(crate) use files::Folder;
 mod messages;

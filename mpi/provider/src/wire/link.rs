@@ -6,6 +6,8 @@ use std::ptr::NonNull;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 
+use super::bells;
+use super::board::{BOARD, Board, View};
 use super::file::{Mapping, new_file, recv_with_file, send_file};
 use super::lease::CLOSED;
 use super::memory::{PeerMemory, copy_from_peer};
@@ -51,6 +53,13 @@ pub(crate) struct ShmLink {
     bulk_into: Option<Box<Bulk<RingReceiver>>>,
     /// The ring for long data exists, or cannot be made.
     widened: bool,
+    /// The peer's bells, once it has sent them.
+    bells: Option<View>,
+    /// This side has asked for them.
+    asked_for_bells: bool,
+    /// The peer has asked for those of this side, and has not got them.
+    owes_bells: bool,
+    has_sent_bells: bool,
     /// A file of the peer waits in the socket until this process has a descriptor for it.
     wants_descriptor: bool,
     _memory: Mapping,
@@ -135,9 +144,40 @@ impl ShmLink {
             bulk_out: None,
             bulk_into: None,
             widened: lines >= BULK_LINES,
+            bells: None,
+            asked_for_bells: false,
+            owes_bells: false,
+            has_sent_bells: false,
             wants_descriptor: false,
             _memory: memory,
         })
+    }
+
+    /// Tells the peer of a record, if it wants to be told.
+    #[inline(always)]
+    fn call_peer(&mut self) {
+        if let Some(bell) = self.out.bell() {
+            self.ring(bell);
+        }
+        if self.peer_sleeps {
+            self.wake_peer();
+        }
+    }
+
+    /// Sets a bell at the peer. The first time it asks for the board: meanwhile the peer reads the
+    /// ring in its looks at the sockets.
+    #[cold]
+    #[inline(never)]
+    fn ring(&mut self, bell: u64) {
+        match &self.bells {
+            Some(board) => bells::ring(board.words(), bell),
+            None if self.asked_for_bells => {}
+            None => {
+                let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+                let asked = rustix::net::send(&self.socket, &[BOARD], flags);
+                self.asked_for_bells = asked.is_ok();
+            }
+        }
     }
 
     #[inline(never)]
@@ -152,13 +192,23 @@ impl ShmLink {
         }
     }
 
-    /// Reads the socket: bytes that woke this side, or its end.
+    /// Reads the socket: bytes that woke this side, files, a wish for the bells, or its end.
     fn read_socket(&mut self) {
         self.wants_descriptor = false;
         loop {
-            match recv_with_file(&self.socket, &mut [0; 64]) {
-                Ok((1.., None)) | Err(Errno::INTR) => {}
-                Ok((1.., Some(file))) if self.bulk_into.is_none() => {
+            let mut bytes = [0; 64];
+            let got = recv_with_file(&self.socket, &mut bytes);
+            let is_board = bytes[0] == BOARD;
+            match got {
+                Ok((1.., None)) => self.owes_bells |= is_board && !self.has_sent_bells,
+                Err(Errno::INTR) => {}
+                Ok((1.., Some(file))) if is_board && self.bells.is_none() => {
+                    match View::new(file.as_fd()) {
+                        Ok(board) => self.bells = Some(board),
+                        Err(_) => return self.ended = true,
+                    }
+                }
+                Ok((1.., Some(file))) if !is_board && self.bulk_into.is_none() => {
                     // SAFETY: a peer that keeps the rules hands a file over once; ends of one that
                     // does not share bytes, which they only access atomically or copy.
                     match unsafe { Bulk::new(file.as_fd(), RingReceiver::new) } {
@@ -372,8 +422,8 @@ impl Link {
                     // SAFETY: the caller's promise.
                     unsafe { ring.put(record, iov, skip) }?
                 };
-                if put && link.peer_sleeps {
-                    link.wake_peer();
+                if put {
+                    link.call_peer();
                 }
                 Ok(put)
             }
@@ -392,8 +442,8 @@ impl Link {
         match self {
             Self::Shm(link) if !link.ended => {
                 let put = link.out.put_head(record)?;
-                if put && link.peer_sleeps {
-                    link.wake_peer();
+                if put {
+                    link.call_peer();
                 }
                 Ok(put)
             }
@@ -402,10 +452,31 @@ impl Link {
         }
     }
 
-    /// Whether [`next`](Self::next) has nothing to report, as far as the ring shows.
+    /// Whether [`next`](Self::next) has nothing to report, as far as the memory shows.
     #[inline(always)]
     pub(crate) fn is_still(&self) -> bool {
-        matches!(self, Self::Shm(link) if !link.ready() && !link.ended)
+        match self {
+            Self::Shm(link) => !link.ready() && !link.ended,
+            Self::Tcp(link) => link.is_still(),
+        }
+    }
+
+    /// Asks the peer to set this bell after each record, or none. A stream needs none: the kernel
+    /// tells when bytes have come.
+    pub(crate) fn set_bell(&self, bell: Option<usize>) {
+        if let Self::Shm(link) = self {
+            link.into.set_bell(bell);
+        }
+    }
+
+    /// Sends the bells to a peer that has asked for them, once. A peer that does not get them sets
+    /// none, and its records wait for the looks at the sockets.
+    pub(crate) fn send_bells(&mut self, board: &Board) {
+        if let Self::Shm(link) = self
+            && std::mem::take(&mut link.owes_bells)
+        {
+            link.has_sent_bells = board.send(&link.socket).is_ok();
+        }
     }
 
     /// The ring of a connection in shared memory.
@@ -490,6 +561,14 @@ impl Link {
         match self {
             Self::Shm(_) => true,
             Self::Tcp(link) => link.flush(),
+        }
+    }
+
+    /// Whether the peer has taken all records, as far as its memory shows.
+    pub(crate) fn is_taken(&mut self) -> bool {
+        match self {
+            Self::Shm(link) => link.out.is_taken() == Ok(true),
+            Self::Tcp(_) => false,
         }
     }
 

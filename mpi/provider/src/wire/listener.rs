@@ -3,9 +3,11 @@
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::Uid;
+use rustix::time::Timespec;
 
 use super::address::{Address, array, outside_ip};
 use super::file::{new_file, recv_with_file, send_file};
@@ -123,6 +125,16 @@ impl Listener {
             }),
             None => Err(Errno::CONNABORTED),
         })
+    }
+
+    /// Whether a caller of this machine waits in the kernel's queue.
+    pub(crate) fn has_caller(&self) -> bool {
+        let mut events = [PollFd::new(&self.unix, PollFlags::IN)];
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        rustix::event::poll(&mut events, Some(&now)).is_ok_and(|count| count > 0)
     }
 
     /// Whether the hello is one for this endpoint.

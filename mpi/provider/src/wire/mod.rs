@@ -18,6 +18,8 @@
 //! off a peer that breaks a rule.
 
 mod address;
+mod bells;
+mod board;
 mod file;
 mod lease;
 mod link;
@@ -32,6 +34,7 @@ mod tcp;
 mod witness;
 
 pub(crate) use address::Address;
+pub(crate) use board::{BELLS, Board};
 #[cfg(test)]
 pub(crate) use file::{new_file, send_file};
 pub(crate) use link::{Lent, Link, LinkError};

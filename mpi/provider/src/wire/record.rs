@@ -38,6 +38,8 @@ pub(crate) enum Kind {
     /// The peer has done with grant `cookie`. `body`: 0, or 1 if it could not read the bytes there
     /// and wants them as `Data`.
     Return = 12,
+    /// The peer begins no more operations over this connection: there is another one.
+    Leave = 13,
 }
 
 impl Kind {
@@ -55,6 +57,7 @@ impl Kind {
             10 => Self::Long,
             11 => Self::Grant,
             12 => Self::Return,
+            13 => Self::Leave,
             _ => return None,
         })
     }

@@ -1,8 +1,8 @@
 //! A ring of records in shared memory, from one process to one other.
 //!
-//! **Memory.** A control line, then a power of two of lines of 64 bytes. A record's head takes one
-//! line: its first word is the stamp, the others are [`Record::to_words`]; payload that is not in
-//! the head follows on whole lines. Records never cross the end; a `Wrap` record fills the rest.
+//! **Memory.** Two control lines, then a power of two of lines of 64 bytes. A record's head takes
+//! one line: its first word is the stamp, the others are [`Record::to_words`]; payload that is not
+//! in the head follows on whole lines. Records never cross the end; a `Wrap` record fills the rest.
 //!
 //! **States.** The line at position p holds a record once its stamp is p + 1. If the line after a
 //! record had payload last, the sender makes its stamp zero before it stamps the record itself, so
@@ -54,7 +54,7 @@ struct Place {
 
 impl Place {
     fn control(&self) -> &Control {
-        // SAFETY: the ring's first line, mapped as long as the end lives (`new`); any bytes are a
+        // SAFETY: the ring's first lines, mapped as long as the end lives (`new`); any bytes are a
         // valid `Control`.
         unsafe { self.start.cast::<Control>().as_ref() }
     }
@@ -234,6 +234,11 @@ impl RingSender {
         Ok(end - done <= self.place.lines())
     }
 
+    /// Whether the receiver has given all records back.
+    pub(crate) fn is_taken(&mut self) -> Result<bool, Broken> {
+        self.look_for_room(self.tail + self.place.lines())
+    }
+
     /// That of the receiver's memory.
     pub(crate) fn lease(&self) -> &Lease {
         &self.place.control().lease
@@ -247,6 +252,14 @@ impl RingSender {
     pub(crate) fn receiver_is_crowded(&self) -> bool {
         // ordering: a hint, since the receiver takes a long message whether it wants it or not.
         self.place.control().crowded.load(Ordering::Relaxed) != 0
+    }
+
+    /// The bell that the receiver wants set after each record, if any.
+    #[inline(always)]
+    pub(crate) fn bell(&self) -> Option<u64> {
+        // ordering: a hint (`bells`).
+        let number = self.place.control().bell.number.load(Ordering::Relaxed);
+        number.checked_sub(1)
     }
 
     /// Whether the receiver sleeps and must be woken.
@@ -486,6 +499,17 @@ impl RingReceiver {
             .crowded
             // ordering: a hint, since this side takes a long message whether it wants it or not.
             .store(crowded.into(), Ordering::Relaxed);
+    }
+
+    /// Asks the sender to set this bell after each record from now on, or none.
+    pub(crate) fn set_bell(&self, bell: Option<usize>) {
+        let number = bell.map_or(0, |bell| bell as u64 + 1);
+        // ordering: a hint (`bells`).
+        self.place
+            .control()
+            .bell
+            .number
+            .store(number, Ordering::Relaxed);
     }
 
     /// Announces that this side will sleep. `false`: a record waits in this ring, or in the one

@@ -1,4 +1,4 @@
-//! The memory that both ends of a ring share: the control line, and the lines of records.
+//! The memory that both ends of a ring share: the control lines, and the lines of records.
 //!
 //! Models run the ring over loom's atomics. There the words after a stamp are a cell in which loom
 //! reports races, since nobody in a model breaks the rules.
@@ -9,7 +9,7 @@ use super::lease::Lease;
 use super::record::HEAD_WORDS;
 use crate::bindings::IoVec;
 
-/// The receiver's line, read by the sender.
+/// The receiver's lines, read by the sender.
 #[repr(C, align(64))]
 pub(crate) struct Control {
     /// Lines that the receiver has freed.
@@ -22,6 +22,14 @@ pub(crate) struct Control {
     pub(super) lease: Lease,
     /// How the sender knows the receiver's memory.
     pub(super) witness: Announced,
+    pub(super) bell: Bell,
+}
+
+/// A line of its own: the sender reads it with each record, and the receiver seldom writes it.
+#[repr(C, align(64))]
+pub(super) struct Bell {
+    /// The number of the sender's bell, and one; 0: the receiver reads this ring in each poll.
+    pub(super) number: AtomicU64,
 }
 
 /// A number in the memory of a process by which its readers know it. All zero: none.
@@ -64,7 +72,7 @@ pub(crate) struct Line {
 }
 
 #[cfg(not(dpamatch_loom))]
-const _: () = assert!(size_of::<Line>() == 64 && size_of::<Control>() == 64);
+const _: () = assert!(size_of::<Line>() == 64 && size_of::<Control>() == 128);
 
 #[cfg(not(dpamatch_loom))]
 impl Line {
@@ -147,6 +155,9 @@ mod model {
                     witness: Announced {
                         address: AtomicU64::new(0),
                         value: AtomicU64::new(0),
+                    },
+                    bell: Bell {
+                        number: AtomicU64::new(0),
                     },
                 },
                 lines: std::array::from_fn(line),

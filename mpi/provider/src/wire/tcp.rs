@@ -32,6 +32,8 @@ pub(crate) struct TcpLink {
     /// Bytes of `into` that were handed out.
     read: usize,
     ended: bool,
+    /// No whole record has come since the last was handed out.
+    dry: bool,
     /// Bytes of records that the kernel did not take before the stream ended.
     lost: usize,
     /// The listener has not proved that it is the peer.
@@ -85,6 +87,7 @@ impl TcpLink {
             into: Vec::with_capacity(IN_MAX),
             read: 0,
             ended: false,
+            dry: true,
             lost: 0,
             is_stranger: false,
         }
@@ -229,6 +232,7 @@ impl TcpLink {
             let got = rustix::net::recv(&self.socket, &mut self.into[start..], RecvFlags::DONTWAIT);
             let count = got.map_or(0, |(count, _)| count);
             self.into.truncate(start + count);
+            self.dry &= count == 0;
             match got {
                 Ok((0, _)) => return self.ended = true,
                 Ok(_) | Err(Errno::INTR) => {}
@@ -259,12 +263,18 @@ impl TcpLink {
         Ok(Some((record, bytes)))
     }
 
-    fn nothing(&self) -> Result<Option<(Record, Bytes)>, LinkError> {
+    fn nothing(&mut self) -> Result<Option<(Record, Bytes)>, LinkError> {
+        self.dry = true;
         match (self.ended, self.is_stranger) {
             (false, _) => Ok(None),
             (true, false) => Err(LinkError::Closed),
             (true, true) => Err(LinkError::Stranger),
         }
+    }
+
+    /// Whether [`next`](Self::next) has nothing to report.
+    pub(super) fn is_still(&self) -> bool {
+        self.dry && !self.ended
     }
 
     pub(super) fn release(&mut self) {
@@ -277,6 +287,6 @@ impl TcpLink {
     pub(super) fn is_idle(&self) -> bool {
         let waits_for_proof = self.first.then.is_some();
         let first_has_left = self.first.sent == self.first.bytes.len();
-        first_has_left && (waits_for_proof || self.out.is_empty()) && !self.ended
+        first_has_left && (waits_for_proof || self.out.is_empty()) && self.is_still()
     }
 }

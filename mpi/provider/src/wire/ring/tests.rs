@@ -31,13 +31,7 @@ impl Memory {
 
     fn word(&self, line: usize, word: usize) -> &AtomicU64 {
         // SAFETY: inside the memory; any bytes are a number.
-        unsafe {
-            &*self
-                .start
-                .as_ptr()
-                .add(LINE + line * LINE + word * 8)
-                .cast()
-        }
+        unsafe { &*self.start.as_ptr().add(ring_bytes(line) + word * 8).cast() }
     }
 }
 
