@@ -178,7 +178,7 @@ impl Watch {
         let generation = heap.generation.load(Ordering::Acquire);
         // Pages begin at different lines.
         let line = access.address / 64;
-        let known = &self.blocks.0[(line ^ line / BLOCKS) % BLOCKS];
+        let known = &self.blocks.0[(line ^ (line / BLOCKS)) % BLOCKS];
         let (start, end, of) = known.get();
         if of == generation && access.within(&(start..end)) {
             return Block::Known;
