@@ -18,7 +18,15 @@
  */
 #define DPA_DOCA_CALL static inline __attribute__((always_inline))
 #ifdef __SANITIZE_THREAD__
-#define DPA_DOCA_OWN static __attribute__((noinline, unused, no_sanitize_thread, no_instrument_function))
+#ifdef __clang__
+#define DPA_DOCA_WHOLE
+#else
+/* Without it gcc reads the queue's fields in the caller, where they are checked. */
+#define DPA_DOCA_WHOLE , noclone
+#endif
+#define DPA_DOCA_OWN                                                               \
+	static __attribute__((noinline, unused, no_sanitize_thread, no_instrument_function \
+			      DPA_DOCA_WHOLE))
 #else
 #define DPA_DOCA_OWN static inline __attribute__((always_inline))
 #endif
@@ -53,25 +61,27 @@ typedef enum {
 	DOCA_DPA_DEV_COMP_RECV_ERR = 14,
 } doca_dpa_dev_completion_type_t;
 
+/* Each index has a word of its own, of which 32 bits count: the checks know whole words best. */
 /* A completion context: index of the next element to read, and of the next to ack. */
 struct dpa_doca_completion {
 	uint64_t ring, record;
 	uint32_t number, log_depth;
-	uint32_t next, acked;
+	uint64_t next, acked;
 };
 
-/* A send queue: index of the next entry. */
+/* A send queue: index of the next entry, and the most buffers of one. */
 struct dpa_doca_sender {
 	uint64_t ring;
 	uint32_t number, mask;
-	uint32_t next, units;
+	uint64_t next, most;
 };
 
-/* A receive queue: the mask and the index of its entries, and the logarithm of their bytes. */
+/* A receive queue: the index and the mask of its entries, the logarithm of their bytes, and the
+ * count of connections. */
 struct dpa_doca_receiver {
-	uint64_t ring, record;
-	uint32_t mask, next;
-	uint32_t count, log_stride;
+	uint64_t ring, record, next;
+	uint32_t mask, log_stride;
+	uint64_t count;
 };
 
 /* Threads, kernels. */
@@ -111,13 +121,13 @@ DPA_DOCA_OWN uint32_t dpa_doca_consume(struct dpa_doca_completion *completion, u
 	/* ordering: the NIC, which acquires a record, writes no element that is still read. */
 	__atomic_store_n((uint32_t *)completion->record,
 			 cpu_to_be32((acked + (uint32_t)count) & 0xffffff), __ATOMIC_RELEASE);
-	return completion->next - acked;
+	return (uint32_t)completion->next - acked;
 }
 DPA_DOCA_CALL int doca_dpa_dev_get_completion(doca_dpa_dev_completion_t handle,
 					      doca_dpa_dev_completion_element_t *element)
 {
 	struct dpa_doca_completion *completion = (struct dpa_doca_completion *)handle;
-	uint32_t next = completion->next;
+	uint32_t next = (uint32_t)completion->next;
 	uint64_t entry = dpa_doca_entry(completion, next);
 
 	/* The lowest bit is the owner's that the element will have. */
@@ -130,7 +140,7 @@ DPA_DOCA_CALL int doca_dpa_dev_get_completion(doca_dpa_dev_completion_t handle,
 DPA_DOCA_CALL void doca_dpa_dev_completion_ack(doca_dpa_dev_completion_t handle, uint64_t count)
 {
 	struct dpa_doca_completion *completion = (struct dpa_doca_completion *)handle;
-	uint32_t acked = completion->acked;
+	uint32_t acked = (uint32_t)completion->acked;
 
 	completion->acked = acked + (uint32_t)count;
 	if (dpa_doca_consume(completion, acked, count) < count)
@@ -141,7 +151,7 @@ DPA_DOCA_CALL void doca_dpa_dev_completion_request_notification(doca_dpa_dev_com
 	struct dpa_doca_completion *completion = (struct dpa_doca_completion *)handle;
 
 	__dpa_thread_memory_writeback();
-	flexio_dev_cq_arm(completion->next, dpa_doca_queue_of(completion));
+	flexio_dev_cq_arm((uint32_t)completion->next, dpa_doca_queue_of(completion));
 }
 
 /* Elements, until their ack. */

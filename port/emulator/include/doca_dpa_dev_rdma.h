@@ -22,7 +22,7 @@ DPA_DOCA_CALL void doca_dpa_dev_rdma_post_receive(doca_dpa_dev_rdma_t rdma,
 						  size_t bytes)
 {
 	struct dpa_doca_receiver *queue = &((struct dpa_doca_rdma *)rdma)->receiver;
-	uint32_t next = queue->next;
+	uint32_t next = (uint32_t)queue->next;
 
 	dpa_doca_data(dpa_doca_receive(queue, next, 1), (uint32_t)bytes, mmap, address);
 	queue->next = next + 1;
@@ -48,7 +48,7 @@ DPA_DOCA_CALL void dpa_doca_post(doca_dpa_dev_rdma_t rdma, uint32_t connection, 
 		dpa_emulator_doca_wrong(DPA_DOCA_NO_CONNECTION, connection);
 		return;
 	}
-	next = queue->next;
+	next = (uint32_t)queue->next;
 	segment = dpa_doca_send(queue, next, kind, !(flags & DOCA_DPA_DEV_SUBMIT_FLAG_OPTIMIZE_REPORTS),
 				immediate);
 	if (remote) {
@@ -95,7 +95,30 @@ DPA_DOCA_CALL void dpa_doca_post(doca_dpa_dev_rdma_t rdma, uint32_t connection, 
 	dpa_doca_post_remote(rdma, connection, from, from_address, to, to_address, bytes, 0x10, 0, \
 			     flags)
 
+/* Changes an event of the peer, after all that was posted before: `how` is 1 to set it, 2 to add. */
+DPA_DOCA_CALL void dpa_doca_signal(doca_dpa_dev_rdma_t rdma, uint32_t connection,
+				   doca_dpa_dev_sync_event_remote_net_t event, uint32_t how,
+				   uint64_t value)
+{
+	struct dpa_doca_sender *queue = dpa_doca_connection(rdma, connection);
+	uint64_t *segment;
+	uint32_t next;
+
+	if (!queue) {
+		dpa_emulator_doca_wrong(DPA_DOCA_NO_CONNECTION, connection);
+		return;
+	}
+	next = (uint32_t)queue->next;
+	segment = dpa_doca_send(queue, next, DPA_DOCA_KIND(0x7e, 3), 0, 0);
+	dpa_doca_remote(segment, how, event);
+	dpa_doca_data(segment + 2, 0, 0, value);
+	queue->next = next + 1;
+	dpa_doca_ring(queue, next + 1, 1);
+}
+#define doca_dpa_dev_rdma_signal_set(rdma, connection, event, count) \
+	dpa_doca_signal(rdma, connection, event, 1, count)
+#define doca_dpa_dev_rdma_signal_add(rdma, connection, event, count) \
+	dpa_doca_signal(rdma, connection, event, 2, count)
+
 /* Not emulated: a line, and nothing else. */
 #define doca_dpa_dev_rdma_post_atomic_fetch_add(...) doca_dpa_dev_trace(__VA_ARGS__)
-#define doca_dpa_dev_rdma_signal_add(...) doca_dpa_dev_trace(__VA_ARGS__)
-#define doca_dpa_dev_rdma_signal_set(...) doca_dpa_dev_trace(__VA_ARGS__)

@@ -31,7 +31,7 @@ doca_error_t doca_sync_event_update_add(struct doca_sync_event *event, uint64_t 
 doca_error_t doca_sync_event_wait_gt(struct doca_sync_event *event, uint64_t value, uint64_t mask);
 doca_error_t doca_sync_event_wait_neq(struct doca_sync_event *event, uint64_t value, uint64_t mask);
 
-/* Refused. */
+/* Events that a connection's peer changes, in this program or in another one. */
 doca_error_t doca_sync_event_add_publisher_location_remote_net(struct doca_sync_event *event);
 doca_error_t doca_sync_event_export_to_remote_net(struct doca_sync_event *event,
 						  const uint8_t **data, size_t *bytes);

@@ -52,6 +52,7 @@ typedef uint64_t doca_dpa_dev_sync_event_remote_net_t;
 typedef uint64_t doca_dpa_dev_rdma_t;
 typedef uint64_t doca_dpa_dev_verbs_eth_sq_t;
 typedef uint64_t doca_dpa_dev_verbs_eth_rq_t;
+typedef uint64_t doca_dpa_dev_verbs_qp_t;
 typedef uint32_t doca_dpa_dev_mmap_t;
 
 struct doca_dev;

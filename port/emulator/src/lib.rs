@@ -11,7 +11,7 @@
 //!   the missing fences are reported.
 //! - Device emulation, congestion control, external event queues, compressed completions and
 //!   their moderation, core dumps, tracers, signatures, and sharing of the DPA between programs.
-//! - QPs between machines, or of more than two programs; QPs of verbs; datagrams.
+//! - QPs between machines; datagrams.
 //! - Send queue entries for segmentation, waits and local copies.
 //!
 //! One worker is the default. Its order is deterministic and follows `DPA_SEED`. Workers take the

@@ -99,6 +99,11 @@ fn scenes_of_the_samples_are_right() {
             "begun with 41, 500 each\n".to_owned(),
         ),
         (
+            &["verbs"],
+            "loop",
+            "types 3111, words 4711 4711 4711\nDOCA_ERROR_IN_USE\n".to_owned(),
+        ),
+        (
             &["ethernet"],
             "loop",
             format!(
@@ -140,6 +145,24 @@ fn two_programs_have_connections() {
     assert_eq!(errors, refused);
 }
 
+/// Each of four programs writes to all others, adds to a word of theirs, tries to be first at
+/// another word, sends a message and signals an event.
+#[test]
+fn four_programs_meet() {
+    let (said, errors) = scene(&["together"], false, &link("together"));
+    let mut lines: Vec<_> = said.lines().collect();
+    lines.sort_unstable();
+    let right = [
+        "first at 4 of 4",
+        "program 0: written 0 101 102 103, added 9, heard 9",
+        "program 1: written 100 0 102 103, added 8, heard 8",
+        "program 2: written 100 101 0 103, added 7, heard 7",
+        "program 3: written 100 101 102 0, added 6, heard 6",
+    ];
+    assert_eq!(lines, right, "{errors}");
+    assert_eq!(errors, "");
+}
+
 /// A pair whose peer's program has ended completes with an error and a line.
 #[test]
 fn a_program_that_has_ended_does_not_answer() {
@@ -149,7 +172,7 @@ fn a_program_that_has_ended_does_not_answer() {
         "{errors}"
     );
     let found = errors.lines().nth(1).unwrap_or_default();
-    let why = "does not answer: no other program is there";
+    let why = "does not answer: its program is not there";
     assert!(found.starts_with("dpa: send queue 0x"), "{errors}");
     assert!(
         found.ends_with(why) && errors.lines().count() == 2,

@@ -164,19 +164,10 @@ __dpa_global__ void worker(uint64_t argument)
 __dpa_rpc__ uint64_t set_up(uint64_t argument)
 {
 	struct card *card = (struct card *)argument;
-	dpamatch_card *library = dpamatch_new(&card->config, (void *)card->arena, card->arena_bytes);
 
-	if (!library)
+	if (!build_tables(card))
 		return 1;
-	card->library = (uint64_t)library;
-	card->rest = 1;
-	dpamatch_map(library, &card->map);
-	for (uint32_t at = 1; at < card->config.workers; at++) {
-		card->workers[at].shared = argument;
-		card->workers[at].part = (uint64_t)dpamatch_worker(library, at);
-	}
 	give_buffers(card, card->map.arrivals.depth);
-	card->told = 0;
 	__dpa_thread_memory_writeback();
 	return 0;
 }
@@ -185,11 +176,6 @@ __dpa_rpc__ uint64_t ring_bell(uint64_t bell)
 {
 	doca_dpa_dev_thread_notify(bell);
 	return 0;
-}
-
-__dpa_rpc__ uint64_t cycles(uint64_t argument)
-{
-	return ((struct card *)argument)->cycles;
 }
 
 /* The wire: sends the host's messages before the `end`th. Returns how many have left so far. */

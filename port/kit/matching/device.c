@@ -200,19 +200,10 @@ __dpa_rpc__ uint64_t set_up(uint64_t argument)
 {
 	struct card *card = (struct card *)argument;
 	struct flexio_dev_wqe_rcv_data_seg *entries = (void *)card->rq_ring;
-	dpamatch_card *library = dpamatch_new(&card->config, (void *)card->arena, card->arena_bytes);
 
-	if (!library)
+	if (!build_tables(card))
 		return 1;
-	card->library = (uint64_t)library;
-	card->rest = 1;
-	dpamatch_map(library, &card->map);
-	for (uint32_t at = 1; at < card->config.workers; at++) {
-		card->workers[at].shared = argument;
-		card->workers[at].part = (uint64_t)dpamatch_worker(library, at);
-	}
 	card->given = card->map.arrivals.depth;
-	card->told = 0;
 	for (uint64_t at = 0; at < card->given; at++) {
 		entries[at].byte_count = cpu_to_be32(card->config.buffer_bytes);
 		entries[at].lkey = cpu_to_be32(card->arena_key);
@@ -228,11 +219,6 @@ __dpa_rpc__ uint64_t ring_bell(uint64_t number)
 {
 	flexio_dev_msix_send((uint32_t)number);
 	return 0;
-}
-
-__dpa_rpc__ uint64_t cycles(uint64_t argument)
-{
-	return ((struct card *)argument)->cycles;
 }
 
 /* The wire: sends the host's messages before the `end`th. Returns how many have left so far. */

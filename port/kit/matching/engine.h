@@ -221,3 +221,26 @@ static void rest_workers(struct card *card)
 	while (__atomic_load_n(&card->running, __ATOMIC_ACQUIRE) != 0)
 		dpamatch_pause();
 }
+
+/* Builds the tables in the card's arena, and the workers' parts. 0: it is too small. */
+static int build_tables(struct card *card)
+{
+	dpamatch_card *library = dpamatch_new(&card->config, (void *)card->arena, card->arena_bytes);
+
+	if (!library)
+		return 0;
+	card->library = (uint64_t)library;
+	card->rest = 1;
+	dpamatch_map(library, &card->map);
+	for (uint32_t at = 1; at < card->config.workers; at++) {
+		card->workers[at].shared = (uint64_t)card;
+		card->workers[at].part = (uint64_t)dpamatch_worker(library, at);
+	}
+	card->told = 0;
+	return 1;
+}
+
+__dpa_rpc__ uint64_t cycles(uint64_t argument)
+{
+	return ((struct card *)argument)->cycles;
+}

@@ -16,8 +16,8 @@ const STACK: usize = 8184;
 const ROOM: usize = 64 << 10;
 /// Reads of one place by one instruction in a row that count as waiting.
 const READS: u32 = 64;
-/// Blocks of the heap that a thread remembers.
-const BLOCKS: usize = 32;
+/// Blocks of the heap that a thread remembers: one for each cache line of a page.
+const BLOCKS: usize = 64;
 
 /// How device code accesses memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(crate) struct Watch {
     /// of device code only.
     top: Cell<(usize, bool)>,
     /// Blocks of the heap that were used last, by cache line, and the heap's generation then.
-    blocks: [Cell<(usize, usize, u64)>; BLOCKS],
+    blocks: Blocks,
     windows: Windows,
     lines: Lines,
     /// Ranges of the DPA's memory and of the host's that were written since the last fence for it.
@@ -176,7 +176,9 @@ impl Watch {
         // ordering: the blocks have a lock; a thread that races with `free` may find its block once
         // more.
         let generation = heap.generation.load(Ordering::Acquire);
-        let known = &self.blocks[access.address / 64 % BLOCKS];
+        // Pages begin at different lines.
+        let line = access.address / 64;
+        let known = &self.blocks.0[(line ^ (line / BLOCKS)) % BLOCKS];
         let (start, end, of) = known.get();
         if of == generation && access.within(&(start..end)) {
             return Block::Known;
@@ -190,6 +192,16 @@ impl Watch {
             true => Block::New,
             false => Block::None,
         }
+    }
+}
+
+type Known = Cell<(usize, usize, u64)>;
+
+struct Blocks([Known; BLOCKS]);
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Known::default()))
     }
 }
 

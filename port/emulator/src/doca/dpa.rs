@@ -158,6 +158,10 @@ fn is_used(process: &Process) -> Option<&'static str> {
             any(|at: &super::verbs::EthQueue| at.is_of(process.id)),
             "an Ethernet queue",
         ),
+        (
+            any(|at: &super::qp::Qp| at.is_of(process.id)),
+            "a pair of queues",
+        ),
     ]
     .into_iter()
     .find_map(|(is_there, what)| is_there.then_some(what))

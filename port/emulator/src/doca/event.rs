@@ -6,10 +6,12 @@
 use super::launch::Launch;
 use super::{Answer, Error, calls, make, started, take, with};
 use crate::handle::{Handle, Kind};
-use crate::machine::lock;
+use crate::machine::{lock, machine};
 use crate::process::{Process, ended};
 use crate::status::{Given, put};
-use std::sync::{Arc, Condvar, Mutex};
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::Duration;
 
 /// Between two looks at the process while the host waits.
@@ -22,10 +24,37 @@ pub(super) struct Event {
     has_publisher: bool,
     has_subscriber: bool,
     pub(super) shared: Option<Arc<Word>>,
+    /// What others may get to know of it: program, first number of that, handle.
+    export: Box<[u64; 3]>,
 }
 
 // SAFETY: handles are numbers in the shape of pointers.
 unsafe impl Send for Event {}
+
+/// An event that a connection's peer has exported, by its handle there.
+pub(super) struct Remote(u64);
+
+/// Words of exported events, by their handles. The NIC looks them up, which holds no other lock.
+static EXPORTED: Mutex<BTreeMap<u64, Weak<Word>>> = Mutex::new(BTreeMap::new());
+
+/// A change of an exported event, which a connection's peer wants.
+pub(crate) struct Signal(Arc<Word>, Change);
+
+impl Signal {
+    /// How an event changes: 1 to set it, 2 to add. None if no such event is exported.
+    pub(crate) fn new(event: u64, how: u32, value: u64) -> Option<Self> {
+        let word = lock(&EXPORTED).get(&event)?.upgrade()?;
+        match how {
+            1 => Some(Self(word, Change::Set(value))),
+            2 => Some(Self(word, Change::Add(value))),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn give(self) {
+        self.0.update(self.1);
+    }
+}
 
 /// The word of a started event.
 pub(crate) struct Word {
@@ -180,6 +209,10 @@ fn on_cpu(event: Handle, device: Handle, publishes: bool) -> Answer {
     place(event, None, publishes)
 }
 
+super::destroyers! {
+    doca_sync_event_remote_net_destroy: Remote;
+}
+
 calls! {
     fn doca_sync_event_create(event: Given<Handle>) {
         make(event, Event::default()).map(|_| ())
@@ -199,6 +232,51 @@ calls! {
 
     fn doca_sync_event_add_subscriber_location_dpa(event: Handle, dpa: Handle) {
         place(event, Some(dpa), false)
+    }
+
+    fn doca_sync_event_add_publisher_location_remote_net(event: Handle) {
+        place(event, None, true)
+    }
+
+    fn doca_sync_event_export_to_remote_net(
+        event: Handle, export: Given<*const c_void>, bytes: Given<usize>
+    ) {
+        let word = word(event)?;
+        let first = machine().nic().wires.first_number();
+        let at = with(event, |at: &mut Event| {
+            *at.export = [u64::from(std::process::id()), first.into(), event as u64];
+            Ok(&raw const *at.export)
+        })?;
+        let mut exported = lock(&EXPORTED);
+        exported.retain(|_, word| word.strong_count() > 0);
+        exported.insert(event as u64, Arc::downgrade(&word));
+        put(export, at.cast())?;
+        Ok(put(bytes, size_of::<[u64; 3]>())?)
+    }
+
+    /// An event that was exported here or in a program that a link joins.
+    fn doca_sync_event_remote_net_create_from_export(
+        device: Handle, export: *const [u64; 3], bytes: usize, event: Given<Handle>
+    ) {
+        with(device, |_: &mut super::info::Device| Ok(()))?;
+        if export.is_null() || bytes != size_of::<[u64; 3]>() {
+            return Error::InvalidValue.because(format!("{bytes} bytes are no export of an event"));
+        }
+        // SAFETY: the API's contract: as many bytes as the program says.
+        let [program, first, handle] = unsafe { export.read_unaligned() };
+        let is_other = program != u64::from(std::process::id());
+        if is_other != machine().nic().wires.is_far(first as u32) {
+            let why = "the event is of a program that no link joins to this one: \
+                       DPA_WIRE=link:path=FILE of both does";
+            return Error::NotSupported.because(why);
+        }
+        make(event, Remote(handle)).map(|_| ())
+    }
+
+    fn doca_sync_event_remote_net_get_dpa_handle(event: Handle, dpa: Handle, handle: Given<u64>) {
+        super::dpa::process(dpa)?;
+        let at = with(event, |event: &mut Remote| Ok(event.0))?;
+        Ok(put(handle, at)?)
     }
 
     fn doca_sync_event_start(event: Handle) {

@@ -11,6 +11,7 @@ mod event;
 mod info;
 mod launch;
 mod memory;
+mod qp;
 mod rdma;
 mod refused;
 mod thread;
@@ -18,6 +19,7 @@ mod verbs;
 
 pub(crate) use device::Own;
 pub(crate) use dpa::Shared;
+pub(crate) use event::Signal;
 pub(crate) use launch::Seat;
 
 use crate::handle::{Handle, Kind};
@@ -177,6 +179,7 @@ objects! {
     completions: thread::Completion => Completion, queue;
     notifications: thread::Notification => Notification, unit;
     events: event::Event => Event, shared;
+    remotes: event::Remote => RemoteEvent;
     mmaps: memory::Mmap => Mmap, memory;
     rdmas: rdma::Rdma => Rdma, queues;
     connections: rdma::Connection => Connection;
@@ -187,6 +190,12 @@ objects! {
     attributes: verbs::DeviceAttributes => VerbsAttributes;
     eth_attributes: verbs::EthAttributes => EthAttributes;
     queues: verbs::EthQueue => EthQueue;
+    umems: qp::Umem => Umem;
+    uars: qp::Uar => DpaUar;
+    inits: qp::QpInit => QpInit;
+    changes: qp::QpChange => QpChange;
+    addresses: qp::Address => Address;
+    pairs: qp::Qp => Qp;
     configurations: verbs::FlowConfig => FlowConfig;
     ports: verbs::FlowPort => FlowPort;
     pipes: verbs::FlowPipe => FlowPipe;

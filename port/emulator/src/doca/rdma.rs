@@ -54,8 +54,8 @@ pub(super) struct Queues {
 }
 
 /// Bytes of the handle's structure before the first connection, and of each.
-const HEAD: u64 = 32;
-const SENDER: u64 = 24;
+const HEAD: u64 = 40;
+const SENDER: u64 = 32;
 
 pub(super) struct Connection {
     rdma: Handle,
@@ -166,7 +166,7 @@ fn start(rdma: Handle) -> Answer {
     write(
         &process,
         block,
-        &[ring, record, mask, u64::from(log_stride) << 32],
+        &[ring, record, 0, u64::from(log_stride) << 32 | mask, 0],
     )?;
     let (blocks, pairs) = (vec![ring, record], Vec::new());
     with(rdma, |rdma: &mut Rdma| {
@@ -335,10 +335,13 @@ fn connect_new(rdma: &mut Rdma) -> Answer<(u32, u32)> {
     })?;
     let mask = (1_u64 << log_depth) - 1;
     let sender = queues.block + HEAD + SENDER * u64::from(id);
-    write(process, sender, &[ring, mask << 32 | u64::from(number), 0])?;
-    // The stride of receives, and how many connections there are.
-    let stride = u64::from(4 + log(rdma.buffers)) << 32;
-    write(process, queues.block + 24, &[stride | u64::from(id + 1)])?;
+    write(
+        process,
+        sender,
+        &[ring, mask << 32 | u64::from(number), 0, 0],
+    )?;
+    // How many connections there are.
+    write(process, queues.block + HEAD - 8, &[u64::from(id + 1)])?;
     queues.blocks.push(ring);
     queues.pairs.push(number);
     Ok((id, number))

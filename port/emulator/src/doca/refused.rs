@@ -9,15 +9,10 @@ macro_rules! refused {
 }
 
 refused! {
-    doca_sync_event_add_publisher_location_remote_net
     doca_sync_event_add_publisher_location_remote_pci
     doca_sync_event_add_publisher_location_gpu
     doca_sync_event_add_subscriber_location_remote_pci
     doca_sync_event_add_subscriber_location_gpu
-    doca_sync_event_export_to_remote_net
-    doca_sync_event_remote_net_create_from_export
-    doca_sync_event_remote_net_get_dpa_handle
-    doca_sync_event_remote_net_destroy
     doca_buf_inventory_create
     doca_buf_inventory_start
     doca_buf_inventory_destroy

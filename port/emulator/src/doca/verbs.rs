@@ -26,7 +26,7 @@ pub(super) struct Context {
 
 pub(super) struct Pd {
     function: u32,
-    pd: usize,
+    pub(super) pd: usize,
 }
 
 /// What verbs say of a device.
@@ -163,7 +163,7 @@ fn create(context: Handle, attributes: Handle, receives: bool, place: Given<Hand
         write(
             &process,
             block,
-            &[ring, record, mask, u64::from(log_stride) << 32],
+            &[ring, record, 0, u64::from(log_stride) << 32 | mask, 0],
         )?;
         blocks.extend([ring, record]);
         crate::queue::attach(wq)?
@@ -174,11 +174,11 @@ fn create(context: Handle, attributes: Handle, receives: bool, place: Given<Hand
         wq.send = Some(Sender::new(cqn, id.into(), at, log_depth));
         blocks.push(ring);
         let number = crate::queue::attach(wq)?;
-        let most = u64::from(buffers) << 32;
+        let most = u64::from(buffers);
         write(
             &process,
             block,
-            &[ring, mask << 32 | u64::from(number), most],
+            &[ring, mask << 32 | u64::from(number), 0, most],
         )?;
         number
     };

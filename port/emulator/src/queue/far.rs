@@ -1,5 +1,6 @@
 //! Pairs whose other end is in another program. A link (`DPA_WIRE=link:path=FILE`) carries what a
-//! pair asks for, in parts, and what the other program answers.
+//! pair asks for, in parts, and what the other program answers. Numbers of queues tell programs
+//! apart.
 //!
 //! A pair asks for one operation at a time. Until its answer comes, its entry waits as one for
 //! which the peer has no buffer. The other program keeps an operation that it cannot do yet.
@@ -8,6 +9,7 @@ use super::asleep::Moment;
 use super::send::{Sender, Undone};
 use super::{Nic, format};
 use crate::check::race::Cause;
+use crate::wire::{HAS_BEGUN, Socket, program};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -33,12 +35,12 @@ const ANSWERS: u8 = 2;
 /// What a pair's next entry waits for.
 #[derive(Debug)]
 pub(super) enum Asked {
-    /// When the other program was there last.
-    Waits(Instant),
+    /// When the other program was there last, and its socket, once that was seen.
+    Waits(Instant, Option<Socket>),
     Is(Result<Vec<u8>, (u8, String)>),
 }
 
-/// An operation of a pair of the other program.
+/// An operation of a pair of another program.
 #[derive(Debug)]
 pub(super) struct Operation {
     pub(super) to: u32,
@@ -51,7 +53,7 @@ pub(super) struct Operation {
     pub(super) is_reported: bool,
 }
 
-/// Operations of the other program's pairs, by their numbers.
+/// Operations of other programs' pairs, by their numbers.
 pub(super) type Operations = HashMap<u32, Operation>;
 
 fn word(message: &[u8], at: usize) -> u32 {
@@ -62,7 +64,7 @@ fn word(message: &[u8], at: usize) -> u32 {
 }
 
 impl Nic {
-    /// Does an operation in the other program: asks for it, and takes the answer into `data`.
+    /// Does an operation in another program: asks for it, and takes the answer into `data`.
     pub(super) fn ask(
         &mut self,
         (number, remote): (u32, u32),
@@ -81,27 +83,32 @@ impl Nic {
                 return Ok(());
             }
             Some(Asked::Is(Err((syndrome, why)))) => return Err(Undone::Bad(syndrome, why)),
-            Some(Asked::Waits(seen)) => {
-                let is_new = seen.elapsed() < LOOK;
-                if !is_new && !self.wires.is_joined() {
-                    let why = format!("QP {remote:#x} does not answer: no other program is there");
-                    return Err(Undone::Bad(format::NO_ANSWER, why));
+            Some(Asked::Waits(mut seen, mut socket)) => {
+                if seen.elapsed() >= LOOK {
+                    let now = self.wires.socket_of(remote);
+                    let is_another = socket.is_some() && socket != now;
+                    if is_another || !self.wires.listens(remote) {
+                        let why = "its program is not there";
+                        let why = format!("QP {remote:#x} does not answer: {why}");
+                        return Err(Undone::Bad(format::NO_ANSWER, why));
+                    }
+                    (seen, socket) = (Instant::now(), now);
                 }
-                let seen = if is_new { seen } else { Instant::now() };
                 if let Some(send) = self.sender(number) {
-                    send.asked = Some(Asked::Waits(seen));
+                    send.asked = Some(Asked::Waits(seen, socket));
                 }
             }
             None => {
+                let socket = self.wires.socket_of(remote);
                 let Some(send) = self.sender(number) else {
                     return Ok(());
                 };
                 send.asks = send.asks.wrapping_add(1);
-                send.asked = Some(Asked::Waits(Instant::now()));
+                send.asked = Some(Asked::Waits(Instant::now(), socket));
                 let words = [number, remote, send.asks, reads as u32];
                 let mut entry = entry[..entry.len().min(ENTRY)].to_vec();
                 entry.resize(ENTRY, 0);
-                self.tell(ASKS, words, &entry, data);
+                self.tell(ASKS, remote, words, &entry, data);
             }
         }
         Err(Undone::NotReady)
@@ -111,8 +118,8 @@ impl Nic {
         self.wqs.get_mut(number)?.send.as_mut()
     }
 
-    /// Sends a message in parts. Each has the words and the entry.
-    fn tell(&mut self, kind: u8, words: [u32; 4], entry: &[u8], data: &[u8]) {
+    /// Sends a message in parts to the program of the queue `to`. Each has the words and the entry.
+    fn tell(&mut self, kind: u8, to: u32, words: [u32; 4], entry: &[u8], data: &[u8]) {
         let mut rest = data;
         loop {
             let (part, more) = rest.split_at(rest.len().min(PART));
@@ -122,7 +129,7 @@ impl Nic {
                 .for_each(|word| message.extend(word.to_le_bytes()));
             message.extend(entry);
             message.extend(part);
-            self.wires.tell(&message);
+            self.wires.tell(to, &message);
             if more.is_empty() {
                 return;
             }
@@ -130,7 +137,7 @@ impl Nic {
         }
     }
 
-    /// Takes what the other program asks and answers. Answers how many messages came.
+    /// Takes what other programs ask and answer. Answers how many messages came.
     pub(super) fn hear(&mut self) -> usize {
         let mut count = 0;
         let cause = Cause::wire(true);
@@ -139,6 +146,11 @@ impl Nic {
             match message.first() {
                 Some(&ASKS) if message.len() >= HEAD => self.is_asked(&message),
                 Some(&ANSWERS) if message.len() >= WORDS => self.is_answered(&message),
+                // What an earlier program at its place has asked for is nobody's.
+                Some(&HAS_BEGUN) if message.len() == 2 => {
+                    let gone = usize::from(message[1]);
+                    self.operations.retain(|&from, _| program(from) != gone);
+                }
                 // No emulator sends such a message.
                 _ => {}
             }
@@ -192,8 +204,11 @@ impl Nic {
             let mut data = std::mem::take(&mut operation.data);
             let ends = (from, operation.to);
             let reads = operation.reads as usize;
+            let entry = &operation.entry;
             let result = match reads <= MESSAGE {
-                true => self.serve(ends, &operation.entry, reads, &mut data),
+                true => self
+                    .permit(ends, entry[3])
+                    .and_then(|permit| self.serve(ends, permit, entry, reads, &mut data)),
                 false => Err(format!("a read of {reads} bytes").into()),
             };
             let waits = match &result {
@@ -226,7 +241,7 @@ impl Nic {
             Ok(data) => (0, data),
             Err((syndrome, why)) => (syndrome, why.into_bytes()),
         };
-        self.tell(ANSWERS, [to, number, syndrome.into(), 0], &[], &data);
+        self.tell(ANSWERS, to, [to, number, syndrome.into(), 0], &[], &data);
     }
 
     fn is_answered(&mut self, message: &[u8]) {
@@ -235,7 +250,7 @@ impl Nic {
             return;
         };
         // An answer to a pair that was reset since is nobody's.
-        let awaits = matches!(send.asked, Some(Asked::Waits(_))) && send.asks == number;
+        let awaits = matches!(send.asked, Some(Asked::Waits(..))) && send.asks == number;
         if !awaits || send.parts.len() + message.len() > 2 * MESSAGE {
             return;
         }

@@ -29,6 +29,9 @@ pub(crate) const READ: u8 = 0x10;
 pub(crate) const COMPARE_SWAP: u8 = 0x11;
 pub(crate) const FETCH_ADD: u8 = 0x12;
 
+/// Sets a sync event, or adds to it. The card's own way is not public.
+pub(crate) const SIGNAL: u8 = 0x7e;
+
 /// Rights of keys and QPs, as libibverbs counts them.
 pub(crate) const LOCAL_WRITE: i32 = 1;
 pub(crate) const REMOTE_WRITE: i32 = 2;
@@ -50,14 +53,23 @@ pub(crate) unsafe fn read_words<const WORDS: usize>(at: *const u8) -> [[u8; 8]; 
     std::array::from_fn(|index| word(index).0.to_ne_bytes())
 }
 
+#[inline]
+fn part<const BYTES: usize>(bytes: &[u8], at: usize) -> [u8; BYTES] {
+    let part = &bytes[at..at + BYTES];
+    std::array::from_fn(|index| part[index])
+}
+
+#[inline]
 pub(crate) fn be16(bytes: &[u8], at: usize) -> u16 {
-    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+    u16::from_be_bytes(part(bytes, at))
 }
 
+#[inline]
 pub(crate) fn be32(bytes: &[u8], at: usize) -> u32 {
-    u32::from(be16(bytes, at)) << 16 | u32::from(be16(bytes, at + 2))
+    u32::from_be_bytes(part(bytes, at))
 }
 
+#[inline]
 pub(crate) fn be64(bytes: &[u8], at: usize) -> u64 {
-    u64::from(be32(bytes, at)) << 32 | u64::from(be32(bytes, at + 4))
+    u64::from_be_bytes(part(bytes, at))
 }

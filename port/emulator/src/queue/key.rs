@@ -162,10 +162,14 @@ impl Keys {
         into: &mut Vec<u8>,
     ) -> Result<(), String> {
         let source = self.reach(key, address, bytes, rights)?;
-        let old = into.len();
-        into.resize(old + bytes as usize, 0);
-        // SAFETY: the key covers as many bytes of memory that stays mapped.
-        unsafe { std::ptr::copy_nonoverlapping(source, into[old..].as_mut_ptr(), bytes as usize) };
+        let (old, bytes) = (into.len(), bytes as usize);
+        into.reserve(bytes);
+        // SAFETY: the key covers as many bytes of memory that stays mapped, and there is room for
+        // them behind the old ones.
+        unsafe {
+            std::ptr::copy_nonoverlapping(source, into.as_mut_ptr().add(old), bytes);
+            into.set_len(old + bytes);
+        }
         Ok(())
     }
 

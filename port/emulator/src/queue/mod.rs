@@ -24,7 +24,7 @@ pub(crate) use send::Sender;
 use crate::check::race::Cause;
 use crate::check::{Fault, device};
 use crate::environment::number;
-use crate::machine::machine;
+use crate::machine::{NicGuard, machine};
 use crate::slab::Slab;
 use crate::thread::Unit;
 use crate::verbs::Steering;
@@ -76,8 +76,10 @@ pub(crate) struct Nic {
     entry: Vec<u8>,
     /// Send queues whose peers had no buffer, or have not answered a READ.
     stalled: Vec<u32>,
-    /// What pairs of the other program wait for.
+    /// What pairs of other programs wait for.
     operations: far::Operations,
+    /// Signals of events that are due once nobody holds the NIC.
+    signals: Vec<crate::doca::Signal>,
     /// Turns until a READ is answered.
     read_turns: u64,
     /// Completions that were written so far, by all queues.
@@ -93,7 +95,7 @@ pub(crate) struct Nic {
 impl Nic {
     pub(crate) fn new() -> Self {
         let wires = Wires::new();
-        // Two programs that a link joins have different numbers.
+        // Programs that a link joins have different numbers.
         let first = wires.first_number();
         Self {
             cqs: Slab::new(FIRST_CQ),
@@ -105,6 +107,7 @@ impl Nic {
             entry: Vec::new(),
             stalled: Vec::new(),
             operations: far::Operations::new(),
+            signals: Vec::new(),
             read_turns: number("DPA_READ_TURNS", 0, 0..=u64::MAX),
             completions: 0,
             napping: Vec::new(),
@@ -312,6 +315,17 @@ impl Nic {
         }
         moved + usize::from(self.try_again())
     }
+}
+
+/// Lets the NIC go and gives the signals that it has got. What waits for them may need the NIC.
+#[inline]
+pub(crate) fn let_go(mut nic: NicGuard<'_>) {
+    if nic.signals.is_empty() {
+        return;
+    }
+    let signals = std::mem::take(&mut nic.signals);
+    drop(nic);
+    signals.into_iter().for_each(crate::doca::Signal::give);
 }
 
 /// The process of a queue that a thread of another one uses.

@@ -33,6 +33,14 @@ impl Pair {
         }
     }
 
+    /// Gives its peer a right, or takes it.
+    pub(crate) fn allow(&mut self, right: i32, is_allowed: bool) {
+        self.access &= !right;
+        if is_allowed {
+            self.access |= right;
+        }
+    }
+
     /// Goes to the next state, or back to the first or into error.
     pub(crate) fn step(&mut self, state: u32, remote: u32) -> Result<(), Refusal> {
         match (self.state, state) {
@@ -67,6 +75,14 @@ impl Wq {
     }
 }
 
+/// What the other end of a pair lets an operation do: the right that it takes, 0 for none, and the
+/// end's domain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Permit {
+    right: i32,
+    pd: usize,
+}
+
 /// A data segment's key, address and length.
 fn place_of(bytes: &[u8], at: usize) -> (u32, u64, usize) {
     let length = format::be32(bytes, at) as usize;
@@ -99,13 +115,14 @@ impl Nic {
         let ends = (number, pair.remote);
         let is_far = self.wires.is_far(pair.remote);
         let result = (|| {
-            if !is_far {
-                self.peer(ends)?;
-            }
+            let permit = match is_far {
+                true => None,
+                false => Some(self.permit(ends, opcode)?),
+            };
             let (least, sent) = match opcode {
                 format::SEND | format::SEND_IMMEDIATE => (1, Some(0x10)),
                 format::WRITE | format::WRITE_IMMEDIATE => (2, Some(0x20)),
-                format::READ => (3, None),
+                format::READ | format::SIGNAL => (3, None),
                 format::COMPARE_SWAP | format::FETCH_ADD => (4, None),
                 other => return Err(format!("opcode {other:#x} is not emulated").into()),
             };
@@ -129,17 +146,14 @@ impl Nic {
             if reads > MESSAGE {
                 return Err(format!("a read of {reads} bytes").into());
             }
-            if is_far {
-                if let (Some(at), false) = (sent, self.has_asked(number)) {
-                    self.gather(pd, bytes, at, &mut data, MESSAGE)?;
-                }
-                self.ask(ends, bytes, reads, &mut data)?;
-            } else {
-                if let Some(at) = sent {
-                    self.may(ends, opcode)?;
-                    self.gather(pd, bytes, at, &mut data, MESSAGE)?;
-                }
-                self.serve(ends, bytes, reads, &mut data)?;
+            if let Some(at) = sent
+                && !(is_far && self.has_asked(number))
+            {
+                self.gather(pd, bytes, at, &mut data, MESSAGE)?;
+            }
+            match permit {
+                Some(permit) => self.serve(ends, permit, bytes, reads, &mut data)?,
+                None => self.ask(ends, bytes, reads, &mut data)?,
             }
             let mut answer = data.as_slice();
             for (key, address, length) in places {
@@ -177,19 +191,19 @@ impl Nic {
         Ok((peer, wq.map_or(0, |wq| wq.pd)))
     }
 
-    /// The right that an operation takes of its peer, which has to allow it; 0 for none.
-    fn may(&self, ends: (u32, u32), opcode: u8) -> Result<i32, Undone> {
-        let (peer, _) = self.peer(ends)?;
+    /// What the other end of a pair, if it answers, lets an operation do.
+    pub(super) fn permit(&self, ends: (u32, u32), opcode: u8) -> Result<Permit, Undone> {
+        let (peer, pd) = self.peer(ends)?;
         let right = match opcode {
             format::WRITE | format::WRITE_IMMEDIATE => format::REMOTE_WRITE,
             format::READ => format::REMOTE_READ,
             format::COMPARE_SWAP | format::FETCH_ADD => format::REMOTE_ATOMIC,
-            _ => return Ok(0),
+            _ => 0,
         };
-        match peer.access & right {
-            0 => Err(remote(format!("QP {:#x} does not allow it", ends.1))),
-            _ => Ok(right),
+        if right != 0 && peer.access & right == 0 {
+            return Err(remote(format!("QP {:#x} does not allow it", ends.1)));
         }
+        Ok(Permit { right, pd })
     }
 
     /// Does an operation where it is for. `entry` has [`super::far::ENTRY`] bytes, or all that the
@@ -197,13 +211,13 @@ impl Nic {
     pub(super) fn serve(
         &mut self,
         ends: (u32, u32),
+        permit: Permit,
         entry: &[u8],
         reads: usize,
         data: &mut Vec<u8>,
     ) -> Result<(), Undone> {
         let (opcode, to) = (entry[3], ends.1);
-        let (_, pd) = self.peer(ends)?;
-        let right = self.may(ends, opcode)?;
+        let Permit { right, pd } = permit;
         if matches!(opcode, format::SEND | format::SEND_IMMEDIATE) {
             return self.receive_message(to, data, entry, opcode);
         }
@@ -211,7 +225,7 @@ impl Nic {
         match opcode {
             format::WRITE | format::WRITE_IMMEDIATE => {
                 if opcode == format::WRITE_IMMEDIATE {
-                    self.receiver(to)?;
+                    self.receiver(self.receives_at(to))?;
                 }
                 if !data.is_empty() {
                     self.keys.allows(key, pd).map_err(remote)?;
@@ -243,18 +257,28 @@ impl Nic {
                 data.extend(old.map_err(remote)?.to_ne_bytes());
                 Ok(())
             }
+            format::SIGNAL => {
+                let signal = crate::doca::Signal::new(address, key, format::be64(entry, 0x28));
+                let Some(signal) = signal else {
+                    return Err(remote(format!("no event {address:#x} to signal")));
+                };
+                crate::check::race::signalled();
+                self.signals.push(signal);
+                Ok(())
+            }
             other => Err(format!("opcode {other:#x} is not emulated").into()),
         }
     }
 
-    /// The peer's receive queue, its own or a shared one, which has a buffer.
-    fn receiver(&mut self, number: u32) -> Result<&mut Receiver, Undone> {
+    /// The number of a pair's receive queue, its own or a shared one.
+    fn receives_at(&self, number: u32) -> u32 {
         let shared = self.wqs.get(number).and_then(|wq| wq.shared);
-        match self
-            .wqs
-            .get_mut(shared.unwrap_or(number))
-            .and_then(|wq| wq.receive.as_mut())
-        {
+        shared.unwrap_or(number)
+    }
+
+    /// A receive queue, which has a buffer.
+    fn receiver(&mut self, number: u32) -> Result<&mut Receiver, Undone> {
+        match self.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut()) {
             None => Err(Undone::Bad(
                 format::REMOTE_OPERATION,
                 "the peer receives nothing".into(),
@@ -277,17 +301,16 @@ impl Nic {
         // A pair at a shared queue tells which it is by its own index.
         let own = wq.filter(|wq| wq.shared.is_some());
         let own_index = own.and_then(|wq| Some(wq.send.as_ref()?.user_index));
-        let receiver = self.receiver(number)?;
-        if let Some(given) = receiver.excess() {
-            let (cqn, depth) = (receiver.cqn, 1_u32 << receiver.log_depth);
-            let unit = self.cqs.get(cqn).and_then(|cq| cq.unit.clone());
-            super::too_many_buffers(unit.as_deref(), number, given, depth);
-        }
-        let receiver = self.receiver(number)?;
+        let receiver = self.receiver(self.receives_at(number))?;
         let (cqn, user_index) = (receiver.cqn, own_index.unwrap_or(receiver.user_index));
+        let (excess, depth) = (receiver.excess(), 1_u32 << receiver.log_depth);
         let Some(buffer) = receiver.take() else {
             return Err(Undone::NotReady);
         };
+        if let Some(given) = excess {
+            let unit = self.cqs.get(cqn).and_then(|cq| cq.unit.clone());
+            super::too_many_buffers(unit.as_deref(), number, given, depth);
+        }
         let immediate = u32::from_ne_bytes([entry[12], entry[13], entry[14], entry[15]]);
         let kind = match opcode {
             format::SEND => format::RECEIVED,

@@ -29,7 +29,7 @@ pub(crate) struct Sender {
     /// Turns of the NIC for which its next entry, a READ, has waited.
     waited: u64,
     pub(crate) broken: bool,
-    /// What its next entry has asked the other program, how often it has asked, and the parts of an
+    /// What its next entry has asked another program, how often it has asked, and the parts of an
     /// answer.
     pub(super) asked: Option<Asked>,
     pub(super) asks: u32,
@@ -130,6 +130,12 @@ impl Nic {
         }
         send.rung = index;
         self.work_on(by, number);
+    }
+
+    /// Whether a send queue's entries go out on the wire: others are for pairs of this program.
+    pub(crate) fn goes_out(&self, number: u32) -> bool {
+        let pair = self.wqs.get(number).and_then(|wq| wq.pair);
+        pair.is_none_or(|pair| self.wires.is_far(pair.remote))
     }
 
     /// Memory that a doorbell up to `index` announces: entries, and the data that they name.

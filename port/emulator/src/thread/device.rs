@@ -6,6 +6,7 @@ use crate::check::{Caller, Fault, announce, device, race, with_place};
 use crate::machine::machine;
 use crate::model::DOORBELL;
 use crate::process::ended;
+use crate::queue::let_go;
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering, fence};
@@ -239,13 +240,13 @@ pub(crate) extern "C" fn activate(id: u32, caller: Caller) {
 
 pub(crate) extern "C" fn ring(index: u32, number: u32, caller: Caller) {
     let Some(unit) = current() else { return };
-    race::rings(unit, number);
     let mut nic = machine().nic();
+    race::rings(unit, number, nic.goes_out(number));
     if unit.own.watch.has_unfenced() {
         announce(unit, number, &nic.announced(index as u16, number));
     }
     at_place(unit, caller, || nic.ring(Some(unit), index as u16, number));
-    drop(nic);
+    let_go(nic);
     doorbell(unit);
 }
 

@@ -332,7 +332,9 @@ impl Worker {
             nic.look_for_sleepers();
         }
         let before = self.completions.replace(nic.completions);
-        moved + (nic.completions - before)
+        let moved = moved + (nic.completions - before);
+        crate::queue::let_go(nic);
+        moved
     }
 
     /// Sleeps until mail comes or the time is over. One whose threads poll also wakes when a

@@ -1,27 +1,44 @@
-//! A wire to another program of this machine: a socket of each, and datagrams with as many frames
-//! as wait, each after its length. A bit of the length tells messages between pairs of queues from
-//! frames; no message is lost.
+//! A wire to other programs of this machine: a socket of each, and datagrams with as many frames as
+//! wait, each after its length. A bit of the length tells messages between pairs of queues from
+//! frames; no message is lost. Frames go to all programs that have joined, as through a hub.
 
 use std::collections::VecDeque;
 use std::io::{Error, ErrorKind};
 use std::ops::Range;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixDatagram;
 
-/// Bytes of the longest datagram.
+/// Programs that one path joins at most: numbers of queues have 24 bits.
+const PROGRAMS: usize = 16;
+/// Bytes of the longest datagram. The first one is its program's place.
 const BYTES: usize = 1 << 16;
-/// Datagrams that wait for the other program at most. Frames beyond are lost, as on a network.
+/// Datagrams that wait for a program at most. Frames beyond are lost, as on a network.
 const WAITING: usize = 1 << 8;
 /// The bit of a length that says that a message follows.
 const MESSAGE: u32 = 1 << 31;
 /// Frames, and messages, that have come and wait at most. Others stay in the socket.
 const COME: usize = 1 << 10;
+/// A message's first byte: its program, whose place is the second byte, has just joined.
+pub(crate) const HAS_BEGUN: u8 = 3;
+
+/// What tells a program's socket from one that an earlier program had at the same path: the file's
+/// number, and when it was made.
+pub(crate) type Socket = (u64, i64, i64);
+
+/// Another program, there or not.
+struct Peer {
+    path: String,
+    outgoing: VecDeque<Vec<u8>>,
+    /// Whether it gets frames.
+    is_known: bool,
+}
 
 pub(crate) struct Link {
     socket: UnixDatagram,
-    /// The other program's socket.
-    to: String,
-    outgoing: VecDeque<Vec<u8>>,
+    /// This program's place among the programs.
+    pub(super) index: usize,
+    /// All programs, by their places.
+    peers: Vec<Peer>,
     /// Whether a frame was lost, which is said once.
     has_dropped: bool,
     /// Where the next datagram lands, and what is left of the last.
@@ -30,19 +47,27 @@ pub(crate) struct Link {
     /// What has come.
     frames: VecDeque<Vec<u8>>,
     messages: VecDeque<Vec<u8>>,
-    /// Whether this is the second program.
-    pub(super) is_second: bool,
+}
+
+fn is_there(path: &str) -> bool {
+    UnixDatagram::unbound()
+        .and_then(|socket| socket.connect(path))
+        .is_ok()
 }
 
 impl Link {
-    /// The first of two programs has its socket at `path`, the second one beside it.
+    /// The first program has its socket at `path`, and others beside it. A program takes the first
+    /// place that is free.
     pub(crate) fn open(path: &str) -> Result<Self, String> {
-        let other = format!("{path}.2");
-        let is_there = |path: &str| {
-            UnixDatagram::unbound()
-                .and_then(|socket| socket.connect(path))
-                .is_ok()
+        let peer = |place: usize| Peer {
+            path: match place {
+                0 => path.to_owned(),
+                _ => format!("{path}.{}", place + 1),
+            },
+            outgoing: VecDeque::new(),
+            is_known: false,
         };
+        let mut peers: Vec<Peer> = (0..PROGRAMS).map(peer).collect();
         // Programs that begin at the same time come one after the other.
         let folder = std::path::Path::new(path).parent();
         let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
@@ -50,67 +75,89 @@ impl Link {
             .map_err(|error| format!("{path}: {error}"))?;
         // SAFETY: an open file's descriptor. The lock goes with the file.
         unsafe { libc::flock(std::os::fd::AsRawFd::as_raw_fd(&folder), libc::LOCK_EX) };
-        let is_second = is_there(path);
-        let (own, to) = match is_second {
-            true => (other, path.to_owned()),
-            false => (path.to_owned(), other),
-        };
+        for peer in &mut peers {
+            peer.is_known = is_there(&peer.path);
+        }
+        let index = peers.iter().position(|peer| !peer.is_known);
+        let index = index.ok_or_else(|| format!("{path} joins {PROGRAMS} programs already"))?;
+        let own = peers[index].path.clone();
         // A socket to which nobody listens is that of a program that has ended.
         let is_socket =
             std::fs::symlink_metadata(&own).is_ok_and(|file| file.file_type().is_socket());
-        if is_socket && !is_there(&own) {
+        if is_socket {
             let _ = std::fs::remove_file(&own);
         }
         let error = |error: Error| format!("{own}: {error}");
         let socket = UnixDatagram::bind(&own).map_err(error)?;
         socket.set_nonblocking(true).map_err(error)?;
-        let room = Box::new([0; BYTES]);
-        Ok(Self {
+        let mut link = Self {
             socket,
-            to,
-            outgoing: VecDeque::new(),
+            index,
+            peers,
             has_dropped: false,
-            room,
+            room: Box::new([0; BYTES]),
             rest: 0..0,
             frames: VecDeque::new(),
             messages: VecDeque::new(),
-            is_second,
-        })
+        };
+        let known = |place: &usize| link.peers[*place].is_known;
+        let others: Vec<usize> = (0..PROGRAMS).filter(known).collect();
+        for &place in &others {
+            link.tell(place, &[HAS_BEGUN, index as u8]);
+        }
+        if others.is_empty() {
+            // Frames wait for the second program.
+            link.peers[1].is_known = true;
+        }
+        link.send_datagrams();
+        Ok(link)
     }
 
-    /// Whether the other program listens.
-    pub(super) fn is_joined(&self) -> bool {
-        UnixDatagram::unbound().is_ok_and(|socket| socket.connect(&self.to).is_ok())
+    /// The socket of another program, which may have ended.
+    pub(super) fn socket_of(&self, place: usize) -> Option<Socket> {
+        let file = std::fs::metadata(&self.peers.get(place)?.path).ok()?;
+        Some((file.ino(), file.ctime(), file.ctime_nsec()))
+    }
+
+    /// Whether another program listens.
+    pub(super) fn listens(&self, place: usize) -> bool {
+        let peer = self.peers.get(place);
+        peer.is_some_and(|peer| is_there(&peer.path))
     }
 
     pub(super) fn send(&mut self, frame: &[u8]) {
-        let is_full = self.outgoing.len() >= WAITING && !self.has_room(frame);
-        if is_full || frame.len() + 4 > BYTES {
-            if !std::mem::replace(&mut self.has_dropped, true) {
-                crate::check::note(format_args!(
-                    "DPA_WIRE: {WAITING} datagrams wait for the other program; frames are lost"
-                ));
+        for place in 0..PROGRAMS {
+            let peer = &self.peers[place];
+            if !peer.is_known {
+                continue;
             }
-            return;
+            let is_full = peer.outgoing.len() >= WAITING && !peer.has_room(frame);
+            if is_full || frame.len() + 5 > BYTES {
+                if !std::mem::replace(&mut self.has_dropped, true) {
+                    crate::check::note(format_args!(
+                        "DPA_WIRE: {WAITING} datagrams wait for another program; frames are lost"
+                    ));
+                }
+                continue;
+            }
+            self.put(place, frame, 0);
         }
-        self.put(frame, 0);
     }
 
-    /// Sends a message, which fits into a datagram.
-    pub(super) fn tell(&mut self, message: &[u8]) {
-        self.put(message, MESSAGE);
-    }
-
-    fn has_room(&self, bytes: &[u8]) -> bool {
-        let last = self.outgoing.back();
-        last.is_some_and(|last| last.len() + bytes.len() + 4 <= BYTES)
-    }
-
-    fn put(&mut self, bytes: &[u8], kind: u32) {
-        if !self.has_room(bytes) {
-            self.outgoing.push_back(Vec::new());
+    /// Sends a message, which fits into a datagram, to another program. There is none beyond the
+    /// last place.
+    pub(super) fn tell(&mut self, place: usize, message: &[u8]) {
+        if place < PROGRAMS {
+            self.put(place, message, MESSAGE);
         }
-        if let Some(last) = self.outgoing.back_mut() {
+    }
+
+    fn put(&mut self, place: usize, bytes: &[u8], kind: u32) {
+        let (index, peer) = (self.index as u8, &mut self.peers[place]);
+        if !peer.has_room(bytes) {
+            peer.outgoing.push_back(vec![index]);
+        }
+        if let Some(last) = peer.outgoing.back_mut() {
             last.extend((bytes.len() as u32 | kind).to_le_bytes());
             last.extend(bytes);
         }
@@ -126,24 +173,34 @@ impl Link {
         self.messages.pop_front()
     }
 
-    /// Moves datagrams without waiting. They wait for a program that is not there or is slow.
-    fn move_datagrams(&mut self) {
-        while let Some(datagram) = self.outgoing.front() {
-            let sent = self
-                .socket
-                .send_to(datagram, &self.to)
-                .map_err(|error| error.kind());
-            if matches!(sent, Err(ErrorKind::WouldBlock | ErrorKind::NotFound)) {
-                break;
+    /// Sends datagrams without waiting. They wait for a program that is not there or is slow.
+    fn send_datagrams(&mut self) {
+        for peer in &mut self.peers {
+            while let Some(datagram) = peer.outgoing.front() {
+                let sent = self.socket.send_to(datagram, &peer.path);
+                let sent = sent.map_err(|error| error.kind());
+                if matches!(sent, Err(ErrorKind::WouldBlock | ErrorKind::NotFound)) {
+                    break;
+                }
+                peer.outgoing.pop_front();
             }
-            self.outgoing.pop_front();
         }
+    }
+
+    /// Moves datagrams without waiting.
+    fn move_datagrams(&mut self) {
+        self.send_datagrams();
         while self.frames.len() < COME && self.messages.len() < COME {
             if self.rest.is_empty() {
                 let Ok(bytes) = self.socket.recv(&mut self.room[..]) else {
                     break;
                 };
-                self.rest = 0..bytes;
+                // Who sends is there: it gets frames.
+                let place = usize::from(self.room[0]);
+                if bytes > 0 && place != self.index && place < PROGRAMS {
+                    self.peers[place].is_known = true;
+                }
+                self.rest = 1.min(bytes)..bytes;
             }
             let Some((is_message, bytes)) = self.part() else {
                 // A datagram of another kind is dropped.
@@ -166,5 +223,73 @@ impl Link {
         let part = parts.get(..bytes)?.to_vec();
         self.rest.start += 4 + bytes;
         Some((length & MESSAGE != 0, part))
+    }
+}
+
+impl Peer {
+    /// Whether these bytes fit into the last datagram that waits.
+    fn has_room(&self, bytes: &[u8]) -> bool {
+        let last = self.outgoing.back();
+        last.is_some_and(|last| last.len() + bytes.len() + 4 <= BYTES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path of this test, with nothing there.
+    fn path(name: &str) -> String {
+        let name = format!("dpa-link-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name).display().to_string();
+        remove(&path);
+        path
+    }
+
+    fn remove(path: &str) {
+        (2..=PROGRAMS).for_each(|place| drop(std::fs::remove_file(format!("{path}.{place}"))));
+        let _ = std::fs::remove_file(path);
+    }
+
+    #[test]
+    fn sixteen_programs_have_room() {
+        let path = path("sixteen");
+        let open = || Link::open(&path);
+        let mut links: Vec<_> = (0..PROGRAMS).map(|_| open().expect("room")).collect();
+        let places: Vec<usize> = links.iter().map(|link| link.index).collect();
+        assert_eq!(places, (0..PROGRAMS).collect::<Vec<_>>());
+        let why = open().err();
+        assert_eq!(why, Some(format!("{path} joins 16 programs already")));
+        // A program that has ended makes room for another.
+        drop(links.remove(7));
+        assert!(!links[0].listens(7) && links[0].listens(8));
+        assert_eq!(open().expect("room").index, 7);
+        assert!(!links[0].listens(PROGRAMS));
+        remove(&path);
+    }
+
+    /// Frames go to all, and messages to one. A program says that it has begun, but to nobody who
+    /// comes later.
+    #[test]
+    fn three_programs_hear_each_other() {
+        let path = path("three");
+        let mut links: Vec<_> = (0..3).map(|_| Link::open(&path).expect("room")).collect();
+        let hear = |link: &mut Link| std::iter::from_fn(|| link.hear()).collect::<Vec<_>>();
+        let begun: Vec<_> = links.iter_mut().map(hear).collect();
+        let has_begun = |place: u8| vec![HAS_BEGUN, place];
+        assert_eq!(begun[0], [has_begun(1), has_begun(2)]);
+        assert_eq!(begun[1..], [vec![has_begun(2)], vec![]]);
+        links[1].send(b"frame");
+        links[1].tell(2, b"message");
+        links[1].tell(PROGRAMS, b"nobody");
+        assert_eq!(hear(&mut links[1]), Vec::<Vec<u8>>::new());
+        for (place, frames, messages) in [(0, 1, 0), (1, 0, 0), (2, 1, 1)] {
+            let link = &mut links[place];
+            let heard = hear(link);
+            assert_eq!(heard, vec![b"message".to_vec(); messages], "{place}");
+            let came: Vec<_> = std::iter::from_fn(|| link.next()).collect();
+            assert_eq!(came, vec![b"frame".to_vec(); frames], "{place}");
+        }
+        remove(&path);
     }
 }

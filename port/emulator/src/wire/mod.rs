@@ -3,7 +3,7 @@
 //! | wire | where frames come from |
 //! |---|---|
 //! | `pcap` | only from a file |
-//! | `link` | from another program with the same `path=FILE`, a socket, which gets what this sends |
+//! | `link` | from other programs with the same `path=FILE`, a socket, which get what this sends |
 //! | `packet` | from the interface `interface=NAME`, which gets what this sends |
 //! | `loop`, `reflect` | what the device part sends comes back, as it is or with addresses swapped |
 //!
@@ -20,6 +20,8 @@ mod link;
 mod packet;
 mod pcap;
 
+pub(crate) use link::{HAS_BEGUN, Socket};
+
 use link::Link;
 use packet::Packet;
 use pcap::{Reader, Writer};
@@ -27,11 +29,16 @@ use std::collections::VecDeque;
 
 const BURST: usize = 16;
 
-/// Where numbers of queues and keys of the second program begin that a link joins.
-const SECOND: u32 = 1 << 20;
+/// Numbers of queues and keys of each program that a link joins: the first ones have the first.
+const NUMBERS: u32 = 1 << 20;
 
 /// Frames that a loop holds at most; it drops others.
 const BACK: usize = 1 << 12;
+
+/// The place among the joined programs of the one whose queue or key has this number.
+pub(crate) fn program(number: u32) -> usize {
+    (number / NUMBERS) as usize
+}
 
 /// Frames that come back.
 #[derive(Default)]
@@ -148,23 +155,30 @@ impl Wires {
 
     /// Where this program's numbers of queues and keys begin.
     pub(crate) fn first_number(&self) -> u32 {
-        let is_second = self.link.as_ref().is_some_and(|link| link.is_second);
-        u32::from(is_second) * SECOND
+        let index = self.link.as_ref().map_or(0, |link| link.index);
+        index as u32 * NUMBERS
     }
 
-    /// Whether a queue with this number is in the other program.
+    /// Whether a queue with this number is in another program.
     pub(crate) fn is_far(&self, number: u32) -> bool {
-        self.has_link() && number & SECOND != self.first_number()
+        self.has_link() && program(number) * NUMBERS as usize != self.first_number() as usize
     }
 
-    /// Whether the other program is there.
-    pub(crate) fn is_joined(&self) -> bool {
-        self.link.as_ref().is_some_and(Link::is_joined)
+    /// The socket of the program with this queue, which may have ended.
+    pub(crate) fn socket_of(&self, number: u32) -> Option<Socket> {
+        self.link.as_ref()?.socket_of(program(number))
     }
 
-    /// Sends a message to the other program, which gets it whole.
-    pub(crate) fn tell(&mut self, message: &[u8]) {
-        self.link.iter_mut().for_each(|link| link.tell(message));
+    /// Whether the program with this queue is there.
+    pub(crate) fn listens(&self, number: u32) -> bool {
+        let link = self.link.as_ref();
+        link.is_some_and(|link| link.listens(program(number)))
+    }
+
+    /// Sends a message to the program with this queue, which gets it whole.
+    pub(crate) fn tell(&mut self, number: u32, message: &[u8]) {
+        let link = self.link.iter_mut();
+        link.for_each(|link| link.tell(program(number), message));
     }
 
     pub(crate) fn hear(&mut self) -> Option<Vec<u8>> {

@@ -15,6 +15,12 @@ struct work {
 	uint32_t mode, count;
 };
 
+/* Programs that meet, and what the memory of each has, in words: what each has written, a sum, who
+ * was first, what goes out, an atomic's answer, messages that came and their sum, and where they
+ * land. */
+#define PROGRAMS 4
+enum { WRITTEN, ADDED = PROGRAMS, FIRST, OUT, WAS, HEARD, HEARD_SUM, LANDS, WORDS };
+
 /* Travels by value. */
 struct three {
 	uint64_t first;

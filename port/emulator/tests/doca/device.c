@@ -192,6 +192,119 @@ __dpa_rpc__ uint64_t copies(uint64_t argument)
 	return same;
 }
 
+/* Takes completions until one is of an own operation, or until so many messages have come. */
+static void take(struct work *work, volatile uint64_t *own, uint64_t messages)
+{
+	doca_dpa_dev_completion_element_t element;
+	int is_own = 0;
+
+	while (!is_own && own[HEARD] < messages) {
+		if (!doca_dpa_dev_get_completion(work->other_completion, &element))
+			continue;
+		is_own = doca_dpa_dev_get_completion_type(element) == DOCA_DPA_DEV_COMP_SEND;
+		if (!is_own) {
+			own[HEARD]++;
+			own[HEARD_SUM] += doca_dpa_dev_get_completion_immediate(element);
+		}
+		doca_dpa_dev_completion_ack(work->other_completion, 1);
+	}
+}
+
+/* An atomic of the hardware, for which the API has no public call. */
+static void atomic(struct work *work, uint32_t connection, uint32_t opcode, uint64_t word, uint64_t value,
+		   uint32_t flags)
+{
+	struct dpa_doca_sender *queue = dpa_doca_connection(work->other_rdma, connection);
+	uint32_t next = (uint32_t)queue->next;
+	uint64_t *segment = dpa_doca_send(queue, next, DPA_DOCA_KIND(opcode, 4), !(flags & QUIET), 0);
+
+	dpa_doca_remote(segment, work->key, work->buffer + 8 * word);
+	segment[2] = cpu_to_be64(value);
+	segment[3] = 0;
+	dpa_doca_data(segment + 4, 8, work->other_key, work->other_buffer + 8 * WAS);
+	queue->next = next + 1;
+	dpa_doca_ring(queue, next + 1, flags & FLUSH);
+}
+
+__dpa_rpc__ uint64_t awaits(uint64_t argument)
+{
+	struct work *work = (struct work *)argument;
+
+	for (int at = 1; at < PROGRAMS; at++)
+		doca_dpa_dev_rdma_post_receive(work->other_rdma, work->other_key,
+					       work->other_buffer + 8 * LANDS, 8);
+	return 0;
+}
+
+/* Does all that there is to another program. Answers whether this one was first. */
+__dpa_rpc__ uint64_t visits(uint64_t argument, uint64_t rank, uint32_t connection)
+{
+	struct work *work = (struct work *)argument;
+	volatile uint64_t *own = (volatile uint64_t *)work->other_buffer;
+	uint64_t out = work->other_buffer + 8 * OUT;
+
+	own[OUT] = 100 + rank;
+	doca_dpa_dev_rdma_post_write(work->other_rdma, connection, work->key,
+				     work->buffer + 8 * (WRITTEN + rank), work->other_key, out, 8, QUIET);
+	atomic(work, connection, 0x12, ADDED, rank + 1, QUIET);
+	atomic(work, connection, 0x11, FIRST, rank + 1, FLUSH);
+	take(work, own, PROGRAMS);
+	doca_dpa_dev_rdma_post_send_imm(work->other_rdma, connection, work->other_key, out, 8,
+					(uint32_t)rank + 1, FLUSH | QUIET);
+	doca_dpa_dev_rdma_signal_add(work->other_rdma, connection, work->second, 1);
+	return own[WAS] == 0;
+}
+
+/* A pair of verbs sends to another one, writes its memory, and reads that. Answers the types of all
+ * completions, as digits, each with one added. */
+__dpa_rpc__ uint64_t by_verbs(uint64_t left, uint64_t right, uint64_t completions, uint64_t buffer, uint32_t key)
+{
+	static const uint32_t opcodes[] = { DOCA_DPA_DEV_VERBS_SEND_WR_OPCODE_SEND,
+					    DOCA_DPA_DEV_VERBS_SEND_WR_OPCODE_WRITE,
+					    DOCA_DPA_DEV_VERBS_SEND_WR_OPCODE_READ };
+	struct doca_dpa_dev_verbs_sge at = { buffer + 8, 8, key };
+	struct doca_dpa_dev_verbs_recv_wr receive;
+	struct doca_dpa_dev_verbs_send_wr send;
+	doca_dpa_dev_completion_element_t element;
+	uint64_t types = 0;
+
+	*(volatile uint64_t *)buffer = 4711;
+	doca_dpa_dev_verbs_recv_wr_set_sg_list(&receive, &at);
+	doca_dpa_dev_verbs_recv_wr_set_sg_num_sge(&receive, 1);
+	doca_dpa_dev_verbs_qp_post_recv_wr(right, &receive);
+	doca_dpa_dev_verbs_qp_commit_recv(right);
+	doca_dpa_dev_verbs_send_wr_set_sg_list(&send, &at);
+	doca_dpa_dev_verbs_send_wr_set_sg_num_sge(&send, 1);
+	doca_dpa_dev_verbs_send_wr_set_send_flags(&send, DOCA_DPA_DEV_VERBS_SEND_WR_FLAGS_SIGNALED);
+	doca_dpa_dev_verbs_send_wr_set_fence_mode(&send, DOCA_DPA_DEV_VERBS_SEND_WR_FM_NO_FENCE);
+	doca_dpa_dev_verbs_send_wr_set_rdma_rkey(&send, key);
+	doca_dpa_dev_verbs_send_wr_set_rdma_remote_addr(&send, buffer + 16);
+	for (int turn = 0; turn < 3; turn++) {
+		/* The last one reads what the one before has written. */
+		at.addr = buffer + (turn < 2 ? 0 : 24);
+		doca_dpa_dev_verbs_send_wr_set_opcode(&send, opcodes[turn]);
+		doca_dpa_dev_verbs_qp_post_send_wr(left, &send);
+	}
+	doca_dpa_dev_verbs_qp_commit_send(left);
+	for (int turn = 0; turn < 4; turn++) {
+		while (!doca_dpa_dev_get_completion(completions, &element))
+			;
+		types = 10 * types + doca_dpa_dev_get_completion_type(element) + 1;
+		doca_dpa_dev_completion_ack(completions, 1);
+	}
+	return types;
+}
+
+__dpa_rpc__ uint64_t hears(uint64_t argument)
+{
+	struct work *work = (struct work *)argument;
+	volatile uint64_t *own = (volatile uint64_t *)work->other_buffer;
+
+	take(work, own, PROGRAMS - 1);
+	__dpa_thread_memory_writeback();
+	return own[HEARD_SUM];
+}
+
 /* The type of the next completion. */
 __dpa_rpc__ uint64_t completes(uint64_t argument)
 {

@@ -1,4 +1,5 @@
 /* Host part: doca SCENE [NUMBER]. Each scene says what came of it, to be compared. */
+#define _GNU_SOURCE
 #include <doca_argp.h>
 #include <doca_dpa.h>
 #include <doca_flow.h>
@@ -6,6 +7,7 @@
 #include <doca_rdma.h>
 #include <doca_verbs.h>
 #include <doca_verbs_bridge.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -18,7 +20,7 @@ extern struct doca_dpa_app *doca;
 doca_dpa_func_t add_ranks, nothing, waits_for_host, waits_as_well, ranked, notify_all, on_message,
 	sleeps, post_receives, send_to, write_and_read, ping_pong, begin_ping_pong, external,
 	unaligned, crashes, of_the_sf, no_connection, reads_first, reschedules, old_event, frames,
-	copies, completes;
+	copies, completes, awaits, visits, hears, by_verbs;
 
 #define ALL ((uint64_t)-1)
 #define CHECK(call)                                                                            \
@@ -85,7 +87,8 @@ static struct doca_mmap *map(void *host, uint64_t heap, size_t bytes, struct doc
 	CHECK(doca_mmap_create(&made));
 	CHECK(doca_mmap_set_permissions(made, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE |
 						      DOCA_ACCESS_FLAG_RDMA_READ |
-						      DOCA_ACCESS_FLAG_RDMA_WRITE));
+						      DOCA_ACCESS_FLAG_RDMA_WRITE |
+						      DOCA_ACCESS_FLAG_RDMA_ATOMIC));
 	if (host) {
 		CHECK(doca_mmap_set_memrange(made, host, bytes));
 		CHECK(doca_mmap_add_dev(made, of));
@@ -143,7 +146,8 @@ static void open_end(struct end *end, struct doca_dev *of, struct doca_dpa *on, 
 
 	CHECK(doca_rdma_set_permissions(end->rdma, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE |
 							   DOCA_ACCESS_FLAG_RDMA_READ |
-							   DOCA_ACCESS_FLAG_RDMA_WRITE));
+							   DOCA_ACCESS_FLAG_RDMA_WRITE |
+							   DOCA_ACCESS_FLAG_RDMA_ATOMIC));
 	CHECK(doca_rdma_set_grh_enabled(end->rdma, true));
 	CHECK(doca_rdma_set_recv_queue_size(end->rdma, depth));
 	CHECK(doca_rdma_set_max_num_connections(end->rdma, connections));
@@ -550,6 +554,142 @@ static void between(const char *scene, int stays)
 	waitpid(other, NULL, 0);
 }
 
+/* What a program tells another: how to connect, its memory, its event. */
+struct told {
+	char data[3][64];
+	size_t bytes[3];
+};
+
+/* Memory that all programs have, where their descriptor of it is. */
+struct meeting {
+	uint32_t arrived[3];
+	uint64_t first;
+	struct told told[PROGRAMS][PROGRAMS];
+};
+#define MEETING 10
+
+static void wait_for_all(struct meeting *meeting, int stage)
+{
+	__atomic_fetch_add(&meeting->arrived[stage], 1, __ATOMIC_ACQ_REL);
+	while (__atomic_load_n(&meeting->arrived[stage], __ATOMIC_ACQUIRE) < PROGRAMS)
+		usleep(100);
+}
+
+static void keep(struct told *told, int at, const void *from, size_t bytes)
+{
+	memcpy(told->data[at], from, bytes);
+	told->bytes[at] = bytes;
+}
+
+/* One of the programs that meet. Its connections to all others share a receive queue. */
+static void member(int rank)
+{
+	struct meeting *meeting =
+		mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE, MAP_SHARED, MEETING, 0);
+	struct work work = { .other_buffer = block(8 * WORDS) };
+	uint64_t words[WORDS], argument = block(sizeof(work)), result, first = 0;
+	struct doca_sync_event_remote_net *there[PROGRAMS];
+	struct doca_sync_event *signalled;
+	struct doca_mmap *memory, *remote;
+	struct end end = { 0 };
+	const uint8_t *event_export;
+	const void *export;
+	size_t bytes, event_bytes;
+	void *start;
+
+	if (meeting == MAP_FAILED)
+		exit(1);
+	/* Nobody waits for ever for one that has failed. */
+	alarm(300);
+	open_end(&end, device, dpa, PROGRAMS - 1, PROGRAMS);
+	CHECK(doca_rdma_get_dpa_handle(end.rdma, &work.other_rdma));
+	CHECK(doca_dpa_completion_get_dpa_handle(end.completion, &work.other_completion));
+	memory = map(NULL, work.other_buffer, 8 * WORDS, device, &work.other_key);
+	CHECK(doca_mmap_export_rdma(memory, device, &export, &bytes));
+	CHECK(doca_sync_event_create(&signalled));
+	CHECK(doca_sync_event_add_publisher_location_remote_net(signalled));
+	CHECK(doca_sync_event_add_subscriber_location_cpu(signalled, device));
+	CHECK(doca_sync_event_start(signalled));
+	CHECK(doca_sync_event_export_to_remote_net(signalled, &event_export, &event_bytes));
+	CHECK(doca_dpa_h2d_memcpy(dpa, argument, &work, sizeof(work)));
+	CHECK(doca_dpa_rpc(dpa, &awaits, &result, argument));
+	for (int peer = 0, at = 0; peer < PROGRAMS; peer++) {
+		struct told *told = &meeting->told[rank][peer];
+
+		if (peer == rank)
+			continue;
+		keep(told, 0, end.details[at], end.bytes[at]);
+		keep(told, 1, export, bytes);
+		keep(told, 2, event_export, event_bytes);
+		at++;
+	}
+	wait_for_all(meeting, 0);
+	for (int peer = 0, at = 0; peer < PROGRAMS; peer++) {
+		struct told *told = &meeting->told[peer][rank];
+
+		if (peer != rank)
+			CHECK(doca_rdma_connect(end.rdma, told->data[0], told->bytes[0],
+						end.connections[at++]));
+	}
+	wait_for_all(meeting, 1);
+	for (int peer = 0, at = 0; peer < PROGRAMS; peer++) {
+		struct told *told = &meeting->told[peer][rank];
+
+		if (peer == rank)
+			continue;
+		CHECK(doca_mmap_create_from_export(NULL, told->data[1], told->bytes[1], device, &remote));
+		CHECK(doca_mmap_dev_get_dpa_handle(remote, device, &work.key));
+		CHECK(doca_mmap_get_memrange(remote, &start, &bytes));
+		work.buffer = (uint64_t)start;
+		CHECK(doca_sync_event_remote_net_create_from_export(device, (uint8_t *)told->data[2],
+								     told->bytes[2], &there[peer]));
+		CHECK(doca_sync_event_remote_net_get_dpa_handle(there[peer], dpa, &work.second));
+		CHECK(doca_dpa_h2d_memcpy(dpa, argument, &work, sizeof(work)));
+		CHECK(doca_dpa_rpc(dpa, &visits, &result, argument, (uint64_t)rank, (uint32_t)at++));
+		first += result;
+		CHECK(doca_mmap_destroy(remote));
+	}
+	CHECK(doca_sync_event_wait_gt(signalled, PROGRAMS - 2, ALL));
+	CHECK(doca_dpa_rpc(dpa, &hears, &result, argument));
+	CHECK(doca_dpa_d2h_memcpy(dpa, words, work.other_buffer, sizeof(words)));
+	printf("program %d: written", rank);
+	for (int peer = 0; peer < PROGRAMS; peer++)
+		printf(" %lu", words[WRITTEN + peer]);
+	printf(", added %lu, heard %lu\n", words[ADDED], result);
+	fflush(stdout);
+	__atomic_fetch_add(&meeting->first, first, __ATOMIC_ACQ_REL);
+	wait_for_all(meeting, 2);
+	if (!rank)
+		printf("first at %lu of %d\n", meeting->first, PROGRAMS);
+	for (int peer = 0; peer < PROGRAMS; peer++)
+		if (peer != rank)
+			CHECK(doca_sync_event_remote_net_destroy(there[peer]));
+	CHECK(doca_sync_event_destroy(signalled));
+	close_end(&end);
+}
+
+/* Starts this program three times more, and meets the others. */
+static void together(void)
+{
+	int memory = memfd_create("meeting", 0);
+
+	if (memory < 0 || ftruncate(memory, sizeof(struct meeting)) || dup2(memory, MEETING) < 0)
+		exit(1);
+	fflush(stdout);
+	for (int rank = 1; rank < PROGRAMS; rank++) {
+		char number[8];
+
+		snprintf(number, sizeof(number), "%d", rank);
+		if (!fork()) {
+			execl("/proc/self/exe", "doca", "--scene", "member", "--number", number, NULL);
+			exit(1);
+		}
+	}
+	member(0);
+	while (wait(NULL) > 0)
+		;
+}
+
 static void ping_pongs(uint32_t count)
 {
 	struct end ends[2] = { 0 };
@@ -658,6 +798,153 @@ static void waiters(void)
 }
 
 /* Handles that are null, old, or of another kind; calls in a wrong order. */
+/* Pairs of verbs whose attributes lack something, or name memory that is too small. */
+static void pairs(void)
+{
+	struct doca_verbs_qp_init_attr *init;
+	struct doca_verbs_qp_attr *change;
+	struct doca_verbs_context *context;
+	struct doca_devinfo **list;
+	struct doca_verbs_pd *pd;
+	struct doca_verbs_qp *qp;
+	struct doca_umem *umem;
+	struct doca_uar *uar;
+	struct end end = { 0 };
+	uint64_t memory = block(320);
+	uint32_t count;
+
+	open_end(&end, device, dpa, 1, 1);
+	CHECK(doca_devinfo_create_list(&list, &count));
+	CHECK(doca_verbs_context_create(list[0], DOCA_VERBS_CONTEXT_CREATE_FLAGS_NONE, &context));
+	CHECK(doca_devinfo_destroy_list(list));
+	CHECK(doca_verbs_pd_create(context, &pd));
+	CHECK(doca_uar_dpa_create(dpa, &uar));
+	SAY(doca_umem_dpa_create(dpa, memory, 321, 0, &umem));
+	CHECK(doca_umem_dpa_create(dpa, memory, 320, 0, &umem));
+	CHECK(doca_verbs_qp_init_attr_create(&init));
+	SAY(doca_verbs_qp_create(context, init, &qp));
+	CHECK(doca_verbs_qp_init_attr_set_external_datapath_en(init, 1));
+	CHECK(doca_verbs_qp_init_attr_set_external_uar(init, uar));
+	CHECK(doca_verbs_qp_init_attr_set_pd(init, pd));
+	SAY(doca_verbs_qp_create(context, init, &qp));
+	CHECK(doca_verbs_qp_init_attr_set_send_dpa_completion(init, end.completion));
+	CHECK(doca_verbs_qp_init_attr_set_receive_dpa_completion(init, end.completion));
+	CHECK(doca_verbs_qp_init_attr_set_external_umem(init, umem, 32));
+	CHECK(doca_verbs_qp_init_attr_set_external_dbr_umem(init, umem, 0));
+	/* 64 bytes of receives, and 256 of sends. */
+	CHECK(doca_verbs_qp_init_attr_set_rq_wr(init, 4));
+	CHECK(doca_verbs_qp_init_attr_set_sq_wr(init, 4));
+	SAY(doca_verbs_qp_create(context, init, &qp));
+	CHECK(doca_verbs_qp_init_attr_set_external_umem(init, umem, 64));
+	SAY(doca_verbs_qp_create(context, init, &qp));
+	CHECK(doca_verbs_qp_init_attr_set_external_umem(init, umem, 0));
+	CHECK(doca_verbs_qp_create(context, init, &qp));
+	CHECK(doca_verbs_qp_attr_create(&change));
+	CHECK(doca_verbs_qp_attr_set_next_state(change, DOCA_VERBS_QP_STATE_RTS));
+	CHECK(doca_verbs_qp_modify(qp, change, DOCA_VERBS_QP_ATTR_SQ_PSN));
+	SAY(doca_verbs_qp_modify(qp, change, DOCA_VERBS_QP_ATTR_NEXT_STATE));
+	CHECK(doca_verbs_qp_attr_destroy(change));
+	CHECK(doca_verbs_qp_destroy(qp));
+	CHECK(doca_verbs_qp_init_attr_destroy(init));
+	CHECK(doca_umem_destroy(umem));
+	CHECK(doca_uar_destroy(uar));
+	CHECK(doca_verbs_pd_destroy(pd));
+	CHECK(doca_verbs_context_destroy(context));
+	close_end(&end);
+}
+
+static struct doca_verbs_qp *open_pair(struct doca_verbs_context *context, struct doca_verbs_pd *pd,
+				       struct doca_dpa_completion *completion)
+{
+	struct doca_verbs_qp_init_attr *init;
+	struct doca_umem *umem, *record;
+	struct doca_verbs_qp *qp;
+	struct doca_uar *uar;
+
+	CHECK(doca_uar_dpa_create(dpa, &uar));
+	CHECK(doca_umem_dpa_create(dpa, block(320), 320, 0, &umem));
+	CHECK(doca_umem_dpa_create(dpa, block(64), 64, 0, &record));
+	CHECK(doca_verbs_qp_init_attr_create(&init));
+	CHECK(doca_verbs_qp_init_attr_set_external_datapath_en(init, 1));
+	CHECK(doca_verbs_qp_init_attr_set_external_uar(init, uar));
+	CHECK(doca_verbs_qp_init_attr_set_external_umem(init, umem, 0));
+	CHECK(doca_verbs_qp_init_attr_set_external_dbr_umem(init, record, 8));
+	CHECK(doca_verbs_qp_init_attr_set_pd(init, pd));
+	CHECK(doca_verbs_qp_init_attr_set_send_dpa_completion(init, completion));
+	CHECK(doca_verbs_qp_init_attr_set_receive_dpa_completion(init, completion));
+	CHECK(doca_verbs_qp_init_attr_set_rq_wr(init, 4));
+	CHECK(doca_verbs_qp_init_attr_set_sq_wr(init, 4));
+	CHECK(doca_verbs_qp_create(context, init, &qp));
+	CHECK(doca_verbs_qp_init_attr_destroy(init));
+	CHECK(doca_umem_destroy(umem));
+	CHECK(doca_umem_destroy(record));
+	CHECK(doca_uar_destroy(uar));
+	return qp;
+}
+
+static void connect_pair(struct doca_verbs_qp *qp, struct doca_verbs_qp *peer)
+{
+	static const enum doca_verbs_qp_state states[] = { DOCA_VERBS_QP_STATE_INIT, DOCA_VERBS_QP_STATE_RTR,
+							   DOCA_VERBS_QP_STATE_RTS };
+	struct doca_verbs_qp_attr *change;
+
+	CHECK(doca_verbs_qp_attr_create(&change));
+	CHECK(doca_verbs_qp_attr_set_allow_remote_write(change, 1));
+	CHECK(doca_verbs_qp_attr_set_allow_remote_read(change, 1));
+	CHECK(doca_verbs_qp_attr_set_dest_qp_num(change, doca_verbs_qp_get_qpn(peer)));
+	for (int at = 0; at < 3; at++) {
+		CHECK(doca_verbs_qp_attr_set_next_state(change, states[at]));
+		CHECK(doca_verbs_qp_modify(qp, change,
+					   DOCA_VERBS_QP_ATTR_NEXT_STATE |
+						   DOCA_VERBS_QP_ATTR_ALLOW_REMOTE_WRITE |
+						   DOCA_VERBS_QP_ATTR_ALLOW_REMOTE_READ |
+						   DOCA_VERBS_QP_ATTR_DEST_QP_NUM));
+	}
+	CHECK(doca_verbs_qp_attr_destroy(change));
+}
+
+/* Two pairs of verbs. */
+static void verbs(void)
+{
+	uint64_t left_handle, right_handle, completions, buffer, result, words[4];
+	struct doca_dpa_completion *completion;
+	struct doca_verbs_context *context;
+	struct doca_verbs_qp *left, *right;
+	struct doca_devinfo **list;
+	struct doca_verbs_pd *pd;
+	struct doca_mmap *memory;
+	uint32_t count, key;
+
+	CHECK(doca_devinfo_create_list(&list, &count));
+	CHECK(doca_verbs_context_create(list[0], DOCA_VERBS_CONTEXT_CREATE_FLAGS_NONE, &context));
+	CHECK(doca_devinfo_destroy_list(list));
+	CHECK(doca_verbs_pd_create(context, &pd));
+	CHECK(doca_verbs_pd_as_doca_dev(pd, &device));
+	CHECK(doca_dpa_create(device, &dpa));
+	CHECK(doca_dpa_set_app(dpa, doca));
+	CHECK(doca_dpa_start(dpa));
+	CHECK(doca_dpa_completion_create(dpa, 8, &completion));
+	CHECK(doca_dpa_completion_start(completion));
+	CHECK(doca_dpa_completion_get_dpa_handle(completion, &completions));
+	left = open_pair(context, pd, completion);
+	right = open_pair(context, pd, completion);
+	connect_pair(left, right);
+	connect_pair(right, left);
+	buffer = block(sizeof(words));
+	memory = map(NULL, buffer, sizeof(words), device, &key);
+	CHECK(doca_verbs_qp_get_dpa_handle(left, dpa, &left_handle));
+	CHECK(doca_verbs_qp_get_dpa_handle(right, dpa, &right_handle));
+	CHECK(doca_dpa_rpc(dpa, &by_verbs, &result, left_handle, right_handle, completions, buffer, key));
+	CHECK(doca_dpa_d2h_memcpy(dpa, words, buffer, sizeof(words)));
+	printf("types %lu, words %lu %lu %lu\n", result, words[1], words[2], words[3]);
+	SAY(doca_dpa_stop(dpa));
+	CHECK(doca_verbs_qp_destroy(left));
+	CHECK(doca_verbs_qp_destroy(right));
+	CHECK(doca_mmap_destroy(memory));
+	CHECK(doca_dpa_completion_destroy(completion));
+	CHECK(doca_dpa_destroy(dpa));
+}
+
 static void wrong(void)
 {
 	struct doca_dpa *other, *extended;
@@ -706,7 +993,8 @@ static void wrong(void)
 	CHECK(doca_mmap_create(&mmap));
 	SAY(doca_mmap_start(mmap));
 	SAY(doca_mmap_set_dpa_memrange(mmap, dpa, 64, 8));
-	SAY(doca_sync_event_export_to_remote_net(NULL, NULL, NULL));
+	SAY(doca_dpa_async_ops_create(dpa, 1, 0, NULL));
+	pairs();
 	SAY(doca_dev_close(device));
 }
 
@@ -866,6 +1154,10 @@ int main(int count, char **words)
 		ethernet();
 		return 0;
 	}
+	if (!strcmp(scene, "verbs")) {
+		verbs();
+		return 0;
+	}
 	device = open_device("mlx5_0");
 	CHECK(doca_dpa_create(device, &dpa));
 	CHECK(doca_dpa_set_app(dpa, doca));
@@ -891,6 +1183,10 @@ int main(int count, char **words)
 		between("receives", 1);
 	else if (!strcmp(scene, "receives"))
 		receives(PEER);
+	else if (!strcmp(scene, "together"))
+		together();
+	else if (!strcmp(scene, "member"))
+		member(arguments.number);
 	else if (!strcmp(scene, "peer_ends"))
 		between("leaves", 0);
 	else if (!strcmp(scene, "leaves"))

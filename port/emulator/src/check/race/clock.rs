@@ -107,6 +107,9 @@ pub(super) fn acquire(object: Object, clock: &mut Clock) {
 /// Adds what one object knows to another's.
 pub(super) fn pass(from: Object, to: Object) {
     let mut clocks = lock(&CLOCKS);
+    if let [Some(known), Some(clock)] = clocks.get_disjoint_mut([&from, &to]) {
+        return clock.join(known);
+    }
     // Taken out for a moment, since both are in one map. No object of `from` is a word.
     let Some(place) = clocks.get_mut(&from) else {
         return;

@@ -593,11 +593,12 @@ pub(crate) fn signals(unit: &Unit, cqn: u32) {
     with(unit, |state| state.release(Object::CompletionQueue(cqn)));
 }
 
-/// A thread rings the doorbell of a send queue. What it sends may come back unless the wire is only
-/// a file.
-pub(crate) fn rings(unit: &Unit, number: u32) {
+/// A thread rings the doorbell of a send queue. What goes out on the wire may come back.
+pub(crate) fn rings(unit: &Unit, number: u32, goes_out: bool) {
     with(unit, |state| {
-        clock::release(Object::Wire, &state.clock);
+        if goes_out {
+            clock::release(Object::Wire, &state.clock);
+        }
         state.release(Object::SendQueue(number));
     });
 }
@@ -642,6 +643,17 @@ pub(crate) fn completes(cqn: u32, entry: usize) {
         }
         clock::pass(queue, Object::Word(entry / 64 * 64));
         nic_writes(entry, 64);
+    }
+}
+
+/// The NIC signals an event: who reads its value knows what caused that.
+pub(crate) fn signalled() {
+    if is_active()
+        && let Some(cause) = CAUSE.get()
+    {
+        clock::pass(cause, Object::Host);
+        // ordering: as in `State::release`.
+        HOST_KNOWS.fetch_add(1, Ordering::AcqRel);
     }
 }
 

@@ -104,17 +104,26 @@ struct Word {
 }
 
 impl Word {
-    /// Notes an access of a word that only its slot has accessed, most of them: the first two cells
-    /// hold all that is known, and the access replaces one of them or needs none. False for others.
+    /// Notes an access of a word that only its slot has accessed, most of them, or read of what the
+    /// host wrote, if it may: the first two cells hold all that is known, and the access replaces
+    /// one of them or needs none. False for others.
     #[inline(always)]
-    fn note_own(&self, mark: Mark, place: usize) -> bool {
+    fn note_own(&self, mark: Mark, place: usize, reads_host: bool) -> bool {
         let [first, second] = [0, 1].map(|at| Mark(self.marks[at].load(Relaxed)));
         let others = self.marks[2].load(Relaxed) | self.marks[3].load(Relaxed);
-        let is_alone = others == 0 && first.is_own(mark) && (second.0 == 0 || second.is_own(mark));
+        let is_hosts = first.0 != 0 && first.slot() == HOST && reads_host;
+        let is_alone = others == 0
+            && (first.is_own(mark) || is_hosts)
+            && (second.0 == 0 || second.is_own(mark));
         if !is_alone {
             return false;
         }
-        let at = if mark.replaces(first) {
+        let at = if is_hosts {
+            if second.0 != 0 && !mark.replaces(second) {
+                return second.contains(mark);
+            }
+            1
+        } else if mark.replaces(first) {
             if second.0 != 0 && mark.replaces(second) {
                 self.marks[1].store(0, Relaxed);
             }
@@ -183,9 +192,9 @@ impl Shadow {
         unsafe { &*self.words.add(at) }
     }
 
-    /// Notes an access of a word whose bytes no other slot has accessed, or that the host has
-    /// written and the thread reads and `knows_host`. False for other words, which [`Self::note`]
-    /// has to note.
+    /// Notes an access of a word whose bytes no other slot has accessed, or a read of what others
+    /// have only read, or of what the host has written if it `knows_host`. False for other
+    /// accesses, which [`Self::note`] has to note.
     #[inline(always)]
     pub(super) fn note_alone(
         &self,
@@ -194,13 +203,17 @@ impl Shadow {
         place: usize,
         knows_host: bool,
     ) -> bool {
-        self.word(address).note_own(mark, place)
-            || self.note_known(address, mark, place, knows_host)
+        let reads_host = knows_host && !mark.writes();
+        self.word(address).note_own(mark, place, reads_host)
+            || self.note_known(address, mark, place, reads_host)
     }
 
     #[inline(never)]
-    fn note_known(&self, address: usize, mark: Mark, place: usize, knows_host: bool) -> bool {
-        let is_known = |other: Mark, _| other.slot() == HOST && knows_host && !mark.writes();
+    fn note_known(&self, address: usize, mark: Mark, place: usize, reads_host: bool) -> bool {
+        let is_known = |other: Mark, _| match other.slot() {
+            HOST => reads_host,
+            _ => !mark.writes() && !other.writes(),
+        };
         self.note(address, mark, place, is_known)
     }
 
