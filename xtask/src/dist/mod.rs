@@ -209,11 +209,16 @@ fn check(archive: &Path) -> Result<(), String> {
     // A prefix with a dot, so that a pattern in a name would show.
     let prefix = folder.join("opt/dpamatch.1");
     done(Command::new("sh").arg(tree.join("install.sh")).arg(&prefix))?;
-    for refused in ["/usr", "/usr/local"] {
+    for (refused, why) in [
+        ("/usr", "/usr: libfabric would load the provider"),
+        ("/usr/local/.", "/usr/local: libfabric would load the provider"),
+        ("", "usage: install.sh PREFIX"),
+    ] {
         let output = process::run(Command::new("sh").arg(tree.join("install.sh")).arg(refused))?;
-        if output.status.success() || !output.output.contains("lib/dpamatch-emulator") {
+        if output.status.code() != Some(2) || !output.output.contains(why) {
             return Err(format!(
-                "install.sh {refused} did not say where the emulator is"
+                "install.sh `{refused}` did not refuse with `{why}`: {}",
+                output.output
             ));
         }
     }
