@@ -211,7 +211,10 @@ fn check(archive: &Path) -> Result<(), String> {
     done(Command::new("sh").arg(tree.join("install.sh")).arg(&prefix))?;
     for (refused, why) in [
         ("/usr", "/usr: libfabric would load the provider"),
-        ("/usr/local/.", "/usr/local: libfabric would load the provider"),
+        (
+            "/usr/local/.",
+            "/usr/local: libfabric would load the provider",
+        ),
         ("", "usage: install.sh PREFIX"),
     ] {
         let output = process::run(Command::new("sh").arg(tree.join("install.sh")).arg(refused))?;
