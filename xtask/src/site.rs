@@ -196,7 +196,7 @@ fn with_frames(text: &str) -> String {
             && let Some(name) = open.take()
         {
             let frame = format!("<iframe class=\"live\" src=\"{name}\" title=\"{name}\"></iframe>");
-            let _ = write!(out, "\n{frame}\n\n[In a page of its own]({name})\n");
+            let _ = write!(out, "\n{frame}\n\n[In a separate page]({name})\n");
         }
     }
     out
@@ -456,7 +456,7 @@ mod tests {
         assert_eq!(framed.matches("```").count(), text.matches("```").count());
     }
 
-    /// The player on top, one sentence, four doors, one figure.
+    /// What it is, the player, four doors, one figure.
     #[test]
     fn the_front_has_the_player_four_doors_and_a_figure() {
         let text = &pages()[FRONT];
@@ -469,7 +469,8 @@ mod tests {
             (1, 1)
         );
         let (_, rest) = text.split_once("src=\"docs/").expect("a source");
-        let (name, _) = rest.split_once('"').expect("its end");
+        // The frame opens at a step of the page.
+        let (name, _) = rest.split_once("#step=").expect("its end");
         let live = live(&pages()[LIVE]).join(" ");
         assert!(live.contains(name), "{name} is no live page: {live}");
     }

@@ -91,7 +91,8 @@ impl Args {
         let Some(folder) = folders.iter().find(|folder| folder.join(LIBRARY).exists()) else {
             let folders: Vec<_> = folders.iter().map(|it| it.display().to_string()).collect();
             let what = format!(
-                "no {LIBRARY} in {}: cargo build --release -p dpamatch_provider, or --provider",
+                "no {LIBRARY} in {}: `cargo build --release -p dpamatch_provider` in a clone builds \
+                 it; name its folder by --provider",
                 folders.join(" or ")
             );
             return Err(BadInput(what).into());

@@ -136,13 +136,16 @@ fn split(panel: &Panel) -> Vec<Cell<'_>> {
             legend: bars
                 .series
                 .iter()
-                .filter(|_| !bars.is_one_bar())
+                .filter(|_| !bars.is_in_words())
                 .map(|(name, _)| (name.as_str(), None))
                 .collect(),
         }],
         Panel::Heat(heat) => vec![Cell {
             plot: Plot::heat(heat),
-            title: format!("{}: {}", heat.title, heat.value_title),
+            title: match heat.title.eq_ignore_ascii_case(&heat.value_title) {
+                true => heat.title.clone(),
+                false => format!("{}: {}", heat.title, heat.value_title),
+            },
             legend: Vec::new(),
         }],
     }

@@ -11,7 +11,7 @@
 //! other series keep theirs within a figure. A panel of more than six lines becomes several on
 //! equal axes. The legend stands between title and plot, once if all panels share it.
 //!
-//! A panel that would show one bar says its values in words, one a line.
+//! A panel that would show one bar, or none of any height, gives its values in words, one a line.
 //!
 //! The picture omits values that a scale cannot show (not finite; not above 0 on a logarithmic
 //! scale), but the CSV has them. It omits panels without values, and a figure without panels draws
@@ -178,6 +178,31 @@ mod tests {
             svg.matches("<rect").count() > 2 && !svg.contains(words[0]),
             "{svg}"
         );
+    }
+
+    /// Bars of no height are words, too: an empty picture would say nothing.
+    #[test]
+    fn bars_of_no_height_are_a_sentence() {
+        let bars = |deepest: f64| {
+            let bars = Bars::new("Depth", "", Axis::linear("receives"), ["halo"]);
+            let bars = bars.with("1 bin", [deepest]).with("32 bins", [0.0]);
+            Figure::new("f").with(bars).svg().expect("a picture")
+        };
+        let words = |svg: &str| svg.contains(">1 bin: 0 receives</text>");
+        assert!(words(&bars(0.0)), "{}", bars(0.0));
+        assert!(!words(&bars(0.1)), "{}", bars(0.1));
+    }
+
+    /// A heat map of messages says so once.
+    #[test]
+    fn a_heat_map_does_not_repeat_its_title() {
+        let title = |unit: &str| {
+            let heat = Heat::new("Messages", "to rank", "from rank", unit);
+            let heat = heat.with_columns(["0"]).with_row("0", [1.0]);
+            Figure::new("f").with(heat).svg().expect("a picture")
+        };
+        assert!(title("messages").contains(">Messages</text>"));
+        assert!(title("bytes").contains(">Messages: bytes</text>"));
     }
 
     /// The title beside one row of a heat map is longer than the row is high, and stays below the

@@ -152,9 +152,12 @@ impl Bars {
         }
     }
 
-    /// Whether the panel would show a single bar, alone or stacked.
-    pub(super) fn is_one_bar(&self) -> bool {
-        self.groups.len() == 1 && (self.stacked || self.series.len() == 1)
+    /// Whether the panel would show a single bar, alone or stacked, or bars of no height.
+    pub(super) fn is_in_words(&self) -> bool {
+        let has_height = |value: &f64| value.is_finite() && *value != 0.0;
+        let mut values = self.series.iter().flat_map(|(_, values)| values);
+        let one_bar = self.stacked || self.series.len() == 1;
+        self.groups.len() == 1 && (one_bar || !values.any(has_height))
     }
 
     pub fn stacked(mut self) -> Self {

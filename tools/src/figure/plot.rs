@@ -56,7 +56,7 @@ impl<'a> Plot<'a> {
     }
 
     pub(super) fn bars(bars: &'a Bars) -> Self {
-        if bars.is_one_bar() {
+        if bars.is_in_words() {
             let shown = |(name, values): &(String, Vec<f64>)| {
                 let value = *values.first().filter(|value| value.is_finite())?;
                 Some(format!("{name}: {} {}", cell(value), bars.y.title))

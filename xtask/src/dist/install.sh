@@ -3,17 +3,15 @@
 # Afterwards PREFIX/bin holds the commands, and `dpamatch run` finds the provider in PREFIX/lib/libfabric.
 set -eu
 fail() { echo "install.sh: $*" >&2; exit 2; }
-[ $# = 1 ] || fail "usage: install.sh PREFIX"
+[ $# = 1 ] && [ -n "$1" ] || fail "usage: install.sh PREFIX"
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
-case $1 in
-    /usr | /usr/ | /usr/local | /usr/local/)
-        # The emulator's libibverbs.so and libmlx5.so must not come before the real ones.
-        fail "$1 is searched by default; choose another prefix, below which lib/dpamatch-emulator is not" ;;
-esac
 mkdir -p "$1"
-prefix=$(CDPATH= cd -- "$1" && pwd)
+prefix=$(CDPATH= cd -- "$1" && pwd -P)
 case $prefix in
-    *" "*) fail "$prefix: the options of pkg-config cannot have spaces" ;;
+    / | /usr | /usr/local)
+        # lib/libfabric of these prefixes is where libfabric looks by default.
+        fail "$prefix: libfabric would load the provider into every program; use /opt/dpamatch" ;;
+    *[\ \|\&\\]*) fail "$prefix: a prefix cannot have spaces, |, & or \\" ;;
 esac
 for part in bin lib include share; do
     mkdir -p "$prefix/$part"

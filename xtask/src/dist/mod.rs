@@ -17,13 +17,8 @@ use crate::{Failure, root, target};
 const INSTALL: &str = include_str!("install.sh");
 /// Stands for the prefix in files that name it.
 const PREFIX: &str = "@PREFIX@";
-/// Packages with something to install. Their release builds share a target folder.
-const PACKAGES: &[&str] = &[
-    "dpamatch_tools",
-    "dpamatch_papers",
-    "dpamatch_provider",
-    "dpamatch_capi",
-];
+/// Packages that are installed as they are built. The C library and the emulator have scripts.
+const PACKAGES: &[&str] = &["dpamatch_tools", "dpamatch_papers", "dpamatch_provider"];
 const COMMANDS: &[&str] = &["dpamatch", "dpamatch-papers"];
 /// Where a shell looks for the completions of a command.
 type Place = fn(&str) -> String;
@@ -40,17 +35,46 @@ const SHELLS: &[(&str, Place)] = &[
     }),
 ];
 
-/// Runs the task. `--check` also installs the archive into an empty folder and uses what is there.
+/// How everything in the archive is built.
+#[derive(Clone, Copy)]
+struct Profile {
+    name: &'static str,
+    /// Below the target folder.
+    folder: &'static str,
+    /// Ends the archive's name.
+    mark: &'static str,
+}
+
+const RELEASE: Profile = Profile {
+    name: "release",
+    folder: "release",
+    mark: "",
+};
+const DEV: Profile = Profile {
+    name: "dev",
+    folder: "debug",
+    mark: "-dev",
+};
+
+/// Runs the task. `--check` also installs the archive into an empty folder and uses what is there;
+/// `--dev` builds fast instead of to run fast.
 ///
 /// # Errors
 /// [`Failure::Task`] when something cannot be built, packed, installed or used.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
-    let checks = match args {
-        [] => false,
-        [only] if only == "--check" => true,
-        _ => return Err(Failure::Usage("dist takes --check or nothing".to_owned())),
-    };
-    let archive = pack().map_err(Failure::Task)?;
+    let (mut checks, mut profile) = (false, RELEASE);
+    for arg in args {
+        match arg.as_str() {
+            "--check" => checks = true,
+            "--dev" => profile = DEV,
+            _ => {
+                return Err(Failure::Usage(
+                    "dist takes --check, --dev or nothing".to_owned(),
+                ));
+            }
+        }
+    }
+    let archive = pack(profile).map_err(Failure::Task)?;
     println!("{}", archive.display());
     if checks {
         check(&archive).map_err(Failure::Task)?;
@@ -85,24 +109,24 @@ fn version() -> Result<String, String> {
 }
 
 /// Builds, stages and packs; returns the archive.
-fn pack() -> Result<PathBuf, String> {
+fn pack(profile: Profile) -> Result<PathBuf, String> {
     let mut build = Command::new("cargo");
     build
-        .args(["build", "--release", "--locked"])
+        .args(["build", "--locked", "--profile", profile.name])
         .current_dir(root());
     for package in PACKAGES {
         build.args(["-p", package]);
     }
     done(&mut build)?;
-    let name = format!("dpamatch-{}-{ARCH}-linux", version()?);
+    let name = format!("dpamatch-{}-{ARCH}-linux{}", version()?, profile.mark);
     let folder = target().join("dist");
     let stage = folder.join(&name);
     if stage.exists() {
         at(&stage, fs::remove_dir_all(&stage))?;
     }
     at(&stage, fs::create_dir_all(&stage))?;
-    stage_commands(&stage)?;
-    stage_libraries(&stage)?;
+    stage_commands(&stage, profile)?;
+    stage_libraries(&stage, profile)?;
     stage_sources(&stage, "mpi/recorder", "recorder")?;
     stage_sources(&stage, "tools/python", "python")?;
     for text in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
@@ -133,8 +157,8 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
     at(from, fs::copy(from, to).map(|_| ()))
 }
 
-fn stage_commands(stage: &Path) -> Result<(), String> {
-    let built = target().join("release");
+fn stage_commands(stage: &Path, profile: Profile) -> Result<(), String> {
+    let built = target().join(profile.folder);
     let provider = "libdpamatch_fi.so";
     copy(
         &built.join(provider),
@@ -158,7 +182,7 @@ fn stage_commands(stage: &Path) -> Result<(), String> {
 }
 
 /// The C library and the emulator, by their own scripts. Files that name the prefix get a mark.
-fn stage_libraries(stage: &Path) -> Result<(), String> {
+fn stage_libraries(stage: &Path, profile: Profile) -> Result<(), String> {
     let emulator = stage.join("lib/dpamatch-emulator");
     for (script, prefix) in [
         ("mpi/capi/install.sh", stage),
@@ -166,7 +190,10 @@ fn stage_libraries(stage: &Path) -> Result<(), String> {
     ] {
         let mut install = Command::new("sh");
         install.arg(root().join(script)).arg(prefix);
-        done(install.env("CARGO_TARGET_DIR", target()))?;
+        install
+            .env("CARGO_TARGET_DIR", target())
+            .env("CARGO_PROFILE", profile.name);
+        done(&mut install)?;
         let packages = prefix.join("lib/pkgconfig");
         for entry in at(&packages, fs::read_dir(&packages))? {
             let path = at(&packages, entry)?.path();
@@ -209,11 +236,19 @@ fn check(archive: &Path) -> Result<(), String> {
     // A prefix with a dot, so that a pattern in a name would show.
     let prefix = folder.join("opt/dpamatch.1");
     done(Command::new("sh").arg(tree.join("install.sh")).arg(&prefix))?;
-    for refused in ["/usr", "/usr/local"] {
+    for (refused, why) in [
+        ("/usr", "/usr: libfabric would load the provider"),
+        (
+            "/usr/local/.",
+            "/usr/local: libfabric would load the provider",
+        ),
+        ("", "usage: install.sh PREFIX"),
+    ] {
         let output = process::run(Command::new("sh").arg(tree.join("install.sh")).arg(refused))?;
-        if output.status.success() || !output.output.contains("lib/dpamatch-emulator") {
+        if output.status.code() != Some(2) || !output.output.contains(why) {
             return Err(format!(
-                "install.sh {refused} did not say where the emulator is"
+                "install.sh `{refused}` did not refuse with `{why}`: {}",
+                output.output
             ));
         }
     }
@@ -289,6 +324,14 @@ fn compile_and_run(prefix: &Path, folder: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unknown_option_is_refused_before_anything_is_built() {
+        let Err(Failure::Usage(words)) = run(&["--check".to_owned(), "--fast".to_owned()]) else {
+            panic!("an unknown option");
+        };
+        assert_eq!(words, "dist takes --check, --dev or nothing");
+    }
 
     /// What names a version or a file beside the manifests names the right one.
     #[test]
