@@ -90,3 +90,48 @@ impl Ending {
 pub(super) fn damaged(file: &Path, function: Function, what: &str) -> TraceError {
     TraceError::new(file, TraceErrorKind::Damaged(format!("{function}: {what}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn damage(what: &str) -> TraceError {
+        TraceError::new("t.bin", TraceErrorKind::Damaged(what.to_owned()))
+    }
+
+    /// The first damage is told, with the calls that were read before the end.
+    #[test]
+    fn the_calls_before_the_end_are_counted() {
+        for broken in [None, Some(damage("header"))] {
+            let is_broken = broken.is_some();
+            let mut ending = Ending::new(true, broken);
+            assert_eq!((ending.is_broken(), ending.has_ended()), (is_broken, false));
+            for call in 0..3 {
+                assert_eq!(ending.seen(Ok(Some(call))).expect("a call"), Some(call));
+                ending.count();
+            }
+            let end = match is_broken {
+                true => ending.seen::<u64>(Ok(None)),
+                false => ending.seen::<u64>(Err(damage("call"))),
+            };
+            assert_eq!(end.expect("a salvaged end"), None);
+            assert!(ending.has_ended());
+            let salvage = ending.salvage().expect("damage");
+            let first = if is_broken { "header" } else { "call" };
+            assert_eq!(salvage.calls, 3, "{first}");
+            assert_eq!(
+                salvage.error.to_string(),
+                format!("t.bin: damaged: {first}")
+            );
+        }
+    }
+
+    #[test]
+    fn without_permission_damage_is_an_error() {
+        let mut ending = Ending::new(false, None);
+        ending.count();
+        assert!(ending.seen::<u64>(Err(damage("call"))).is_err());
+        assert!(ending.has_ended() && ending.salvage().is_none());
+        assert_eq!(ending.calls(), 1);
+    }
+}

@@ -107,4 +107,21 @@ mod tests {
         assert_eq!(window.left(), window.bytes().len() as u64);
         assert_eq!(window.bytes(), &bytes[65_010 + 2 * WINDOW_BYTES..299_990]);
     }
+
+    /// An error is where reading went on, behind the bytes that are already there.
+    #[test]
+    fn an_error_names_the_byte_that_was_read_next() {
+        let mut short = tempfile::tempfile().expect("a file");
+        std::io::Write::write_all(&mut short, &vec![7; 2 * WINDOW_BYTES - 1]).expect("a disk");
+        let length = 4 * WINDOW_BYTES as u64;
+        let file = Region::part_of(std::sync::Arc::new(short), "short".into(), 0, length);
+        let mut window = Window::new(file, 10, length);
+        window.fill(1).expect("there are as many bytes");
+        window.advance(3);
+        let error = window
+            .fill(WINDOW_BYTES + 1)
+            .expect_err("the file ends before");
+        assert_eq!(error.offset(), Some(10 + WINDOW_BYTES as u64));
+        assert_eq!(window.position(), 13);
+    }
 }
