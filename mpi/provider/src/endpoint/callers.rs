@@ -41,28 +41,27 @@ impl Caller {
 
 impl Callers {
     /// Whether one more caller may be accepted. None may while others wait for descriptors.
-    pub(super) fn has_room(&mut self, local: bool) -> bool {
-        self.welcome == 0 && self.make_room(PLACES, |source| source.is_local() == local)
+    pub(super) fn has_room(&mut self, local: bool, now: Instant) -> bool {
+        self.welcome == 0 && self.make_room(PLACES, now, |source| source.is_local() == local)
     }
 
     /// Gives a caller a place. Returns the caller if its source has none left.
-    pub(super) fn insert(&mut self, caller: Newcomer) -> Result<usize, Newcomer> {
+    pub(super) fn insert(&mut self, caller: Newcomer, now: Instant) -> Result<usize, Newcomer> {
         let source = caller.source();
-        match caller.is_known() || self.make_room(PLACES_OF_ONE, |other| other == source) {
-            true => Ok(self.place(caller, false)),
+        match caller.is_known() || self.make_room(PLACES_OF_ONE, now, |other| other == source) {
+            true => Ok(self.place(caller, false, now)),
             false => Err(caller),
         }
     }
 
     /// Gives a place to a caller with the right hello, which waits for a descriptor. It keeps the
     /// place until it gets one.
-    pub(super) fn insert_welcome(&mut self, caller: Newcomer) -> usize {
+    pub(super) fn insert_welcome(&mut self, caller: Newcomer, now: Instant) -> usize {
         self.welcome += 1;
-        self.place(caller, true)
+        self.place(caller, true, now)
     }
 
-    fn place(&mut self, newcomer: Newcomer, welcome: bool) -> usize {
-        let since = Instant::now();
+    fn place(&mut self, newcomer: Newcomer, welcome: bool, since: Instant) -> usize {
         self.places.insert(Caller {
             newcomer,
             since,
@@ -71,7 +70,7 @@ impl Callers {
     }
 
     /// Whether fewer than `most` of the selected callers wait. If not, an overdue one leaves.
-    fn make_room(&mut self, most: usize, of_these: impl Fn(Source) -> bool) -> bool {
+    fn make_room(&mut self, most: usize, now: Instant, of_these: impl Fn(Source) -> bool) -> bool {
         let these = self
             .places
             .iter()
@@ -80,7 +79,7 @@ impl Callers {
             return true;
         }
         let oldest = these.map(|(key, caller)| (caller.since, key)).min();
-        let overdue = oldest.filter(|(since, _)| since.elapsed() >= PATIENCE);
+        let overdue = oldest.filter(|(since, _)| now.duration_since(*since) >= PATIENCE);
         overdue.map(|(_, key)| self.places.remove(key)).is_some()
     }
 
@@ -96,28 +95,56 @@ impl Callers {
 }
 
 #[cfg(test)]
-#[test]
-fn a_caller_that_waits_for_a_descriptor_keeps_others_out_until_it_leaves() {
+mod tests {
+    use super::*;
     use crate::wire::{Address, Listener, TcpChoice, connect};
 
-    let mut own = Address::fresh().expect("an address");
-    let listener = Listener::open(&mut own, TcpChoice::Off).expect("a listener");
-    let caller = || {
-        let from = Address::fresh().expect("an address");
-        let _link = connect(&from, &own, 512).expect("a link");
-        listener
-            .accept(true)
-            .expect("a caller")
-            .expect("of this user")
-    };
-    let mut callers = Callers::default();
-    let silent = callers.insert(caller()).expect("a place");
-    let waiting = [(); 2].map(|()| callers.insert_welcome(caller()));
-    for waits in waiting {
-        assert!(!callers.has_room(true) && !callers.has_room(false));
-        callers.remove(waits);
+    /// Callers from this process that say nothing.
+    fn silent() -> impl Fn() -> Newcomer {
+        let mut own = Address::fresh().expect("an address");
+        let listener = Listener::open(&mut own, TcpChoice::Off).expect("a listener");
+        move || {
+            let from = Address::fresh().expect("an address");
+            let _link = connect(&from, &own, 512).expect("a link");
+            let caller = listener.accept(true).expect("a caller");
+            caller.expect("of this user")
+        }
     }
-    assert!(callers.has_room(true) && callers.has_room(false));
-    callers.remove(silent);
-    assert!(callers.has_room(true) && callers.places.is_empty());
+
+    #[test]
+    fn a_caller_that_waits_for_a_descriptor_keeps_others_out_until_it_leaves() {
+        let (caller, now) = (silent(), Instant::now());
+        let mut callers = Callers::default();
+        let silent = callers.insert(caller(), now).expect("a place");
+        let waiting = [(); 2].map(|()| callers.insert_welcome(caller(), now));
+        for waits in waiting {
+            assert!(!callers.has_room(true, now) && !callers.has_room(false, now));
+            callers.remove(waits);
+        }
+        assert!(callers.has_room(true, now) && callers.has_room(false, now));
+        callers.remove(silent);
+        assert!(callers.has_room(true, now) && callers.places.is_empty());
+    }
+
+    /// Of a full source the caller that came first leaves, when it has been silent for long enough.
+    /// One that waits for a descriptor never does.
+    #[test]
+    fn the_oldest_silent_caller_loses_its_place_after_its_patience() {
+        let (caller, begin) = (silent(), Instant::now());
+        let at = |millis| begin + Duration::from_millis(millis);
+        let mut callers = Callers::default();
+        callers.insert_welcome(caller(), begin);
+        let place = |callers: &mut Callers, now| callers.insert(caller(), now).ok();
+        let first = place(&mut callers, at(20)).expect("a place");
+        let second = place(&mut callers, at(10)).expect("a place");
+        for _ in 2..PLACES_OF_ONE {
+            assert!(place(&mut callers, at(30)).is_some());
+        }
+        assert_eq!(place(&mut callers, at(1_009)), None);
+        assert_eq!(callers.places.len(), 1 + PLACES_OF_ONE);
+        assert_eq!(place(&mut callers, at(1_010)), Some(second));
+        assert_eq!(place(&mut callers, at(1_019)), None);
+        assert_eq!(place(&mut callers, at(1_020)), Some(first));
+        assert_eq!(callers.places.len(), 1 + PLACES_OF_ONE);
+    }
 }

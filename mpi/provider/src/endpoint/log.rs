@@ -225,13 +225,13 @@ impl Log {
     }
 
     /// Whether lines have waited for long enough.
-    pub(super) fn is_behind(&self) -> bool {
+    pub(super) fn is_behind(&self, now: impl FnOnce() -> Instant) -> bool {
         let waits = self
             .files
             .iter()
             .flatten()
             .any(|Lines(_, lines)| !lines.is_empty());
-        waits && self.synced.elapsed() >= SYNC_EVERY
+        waits && now().duration_since(self.synced) >= SYNC_EVERY
     }
 
     /// Writes the buffered lines to the files.
@@ -415,5 +415,24 @@ mod tests {
         let shown = shown.replace("cancel,5\n".repeat(cancels).as_str(), "MANY CANCELS\n");
         let shown: String = shown.lines().map(timeless).collect();
         assert_eq!(shown, include_str!("log.txt"));
+    }
+
+    /// Lines are written 100 ms after the last time, and only if there are some.
+    #[test]
+    fn lines_wait_for_a_tenth_of_a_second() {
+        let folder = Folder::new("waits");
+        let address = Address::fresh().expect("an address");
+        let mut log = Log::open(&folder.0, &address).expect("a folder");
+        log.sync();
+        let behind = |log: &Log, millis| {
+            let now = log.synced + Duration::from_millis(millis);
+            log.is_behind(|| now)
+        };
+        assert!(!behind(&log, 1_000), "nothing waits");
+        log.write(Entry::Cancelled { recv: 6 });
+        let all = [0, 99, 100, 101].map(|millis| behind(&log, millis));
+        assert_eq!(all, [false, false, true, true]);
+        log.sync();
+        assert!(!behind(&log, 1_000));
     }
 }

@@ -1,6 +1,7 @@
 //! The kernel's events: callers, hellos, lost peers.
 
 use std::os::fd::AsFd;
+use std::time::Instant;
 
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -93,7 +94,7 @@ impl Endpoint {
     pub(super) fn accept(&mut self, common: &mut Common) {
         for local in [true, false] {
             for _ in 0..ACCEPTS_MAX {
-                if !self.callers.has_room(local) {
+                if !self.callers.has_room(local, Instant::now()) {
                     break;
                 }
                 // Whoever is not accepted waits in the kernel's queue, with all that it has sent.
@@ -123,7 +124,7 @@ impl Endpoint {
         let hello = accepted.and_then(|mut caller| Ok((caller.read(listener)?, caller)));
         match hello {
             Ok((Some(hello), caller)) => self.let_in(common, caller, &hello),
-            Ok((None, caller)) => match self.callers.insert(caller) {
+            Ok((None, caller)) => match self.callers.insert(caller, Instant::now()) {
                 Ok(index) => self.watch_caller(index),
                 Err(_) => self.totals.refused += 1,
             },
@@ -178,7 +179,7 @@ impl Endpoint {
             }
             Err((error, Some(caller))) => {
                 self.reserve.report(error);
-                let index = self.callers.insert_welcome(caller);
+                let index = self.callers.insert_welcome(caller, Instant::now());
                 self.watch_caller(index);
             }
             Err((_, None)) => self.totals.refused += 1,

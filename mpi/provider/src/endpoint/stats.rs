@@ -5,10 +5,11 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::time::Instant;
 
 use dpa_model::{Footprint, NicConfig};
 
-use super::log::{Log, make_folder, new_file};
+use super::log::{make_folder, new_file};
 use super::{Common, Endpoint, Totals};
 
 /// Requests for statistics during the run: each byte that is appended to the file [`ASK`] in their
@@ -72,7 +73,9 @@ impl Endpoint {
     /// Writes the log if lines have waited for long enough, and log and statistics on request.
     pub(super) fn write_if_asked(&mut self, common: &mut Common) {
         let asked = self.requests.is_new();
-        if asked || self.log.as_ref().is_some_and(Log::is_behind) {
+        let log = self.log.as_ref();
+        let is_behind = log.is_some_and(|log| log.is_behind(Instant::now));
+        if asked || is_behind {
             self.sync_log(common);
         }
         if asked {
