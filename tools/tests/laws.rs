@@ -21,8 +21,8 @@ use dpamatch_needs::Need;
 use dpamatch_tools::analyze::order::{Load, Network, OrderChoice};
 use dpamatch_tools::analyze::stats::Plan;
 use dpamatch_tools::analyze::{
-    Action, End, LocalComm, Program, Question, Report, Run, Step, Transfer, TransferKind,
-    UNKNOWN_BYTES, matches,
+    Action, End, How, LocalComm, Origin, Program, Question, Report, Run, Step, Transfer,
+    TransferKind, UNKNOWN_BYTES, matches,
 };
 use serde_json::json;
 
@@ -300,17 +300,43 @@ fn engines_take_steps_in_proportion() {
     }
 }
 
+/// A ring whose ranks also split the world into halves, and copy their half.
+fn dividing(ranks: u32) -> Vec<Program> {
+    let mut programs = ring(ranks, 1);
+    for program in &mut programs {
+        let half = How::Split {
+            color: Some(2 * program.rank / ranks),
+            key: 0,
+        };
+        for (how, parent, new) in [(half, 0, 2), (How::Dup, 2, 3)] {
+            let copied = LocalComm {
+                number: 10 + u32::from(new),
+                ..program.comms[0]
+            };
+            program.comms.push(copied);
+            program.origins.push(Origin::Comm {
+                how,
+                connection: None,
+                parent: Some(parent),
+                new: Some(new),
+            });
+        }
+    }
+    programs
+}
+
 /// Set where callgrind counts this program's work.
 const COUNTED: &str = "DPAMATCH_COUNTED";
 
 /// A kind of work, and the programs of less and of four times as much.
 type Work = (&'static str, [Vec<Program>; 2]);
 
-fn simulations() -> [Work; 3] {
+fn simulations() -> [Work; 4] {
     [
         ("ranks", [ring(256, 1), ring(1024, 1)]),
         ("events", [ring(16, 16), ring(16, 64)]),
         ("stalls", [stalling(128), stalling(512)]),
+        ("ranks that divide", [dividing(256), dividing(1024)]),
     ]
 }
 
