@@ -12,7 +12,7 @@ use super::entry::Pattern;
 use super::four_indexes::{FourIndexes, Growth};
 use super::indexed::{Entries, Index, Indexed, Steps};
 
-/// Maximum number of bins of one table.
+/// Maximum number of bins of one table with a fixed number of bins.
 pub const BIN_COUNT_MAX: u32 = 65_536;
 
 /// Number of bins of each hash table, `1..=BIN_COUNT_MAX`; need not be a power of two. One bin is
@@ -94,10 +94,10 @@ impl BinEngine {
     }
 
     /// An engine with empty queues whose tables start with the default number of bins. A table
-    /// doubles, up to [`BIN_COUNT_MAX`] bins, when it holds half as many entries as bins.
+    /// doubles when it holds half as many entries as bins, however many these are.
     pub fn growing() -> Self {
         let least = BinCount::default().get();
-        let growth = Growth::doubling(least, BIN_COUNT_MAX, least);
+        let growth = Growth::doubling(least, least);
         Self::with_index(Bins {
             indexes: FourIndexes::default(),
             growth,

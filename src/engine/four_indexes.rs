@@ -22,6 +22,10 @@ use super::entry::Pattern;
 use super::hash::{bin_of, key_hash, selector_hash};
 use super::indexed::{Entries, Steps};
 
+/// Most bins of a table that doubles, which no slab of nodes fills: the greatest power of two that
+/// the numbers of bins hold.
+const BINS_MAX: u32 = 1 << 31;
+
 /// The size rule of the tables, and counts of their growth.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growth {
@@ -48,12 +52,12 @@ impl Growth {
         }
     }
 
-    /// Tables that double from `least` to `most` bins. Tables of I3 have `both` bins: 1 if they
-    /// serve one communicator.
-    pub(super) const fn doubling(least: u32, most: u32, both: u32) -> Self {
+    /// Tables that double from `least` bins on. Tables of I3 have `both` bins: 1 if they serve one
+    /// communicator.
+    pub(super) const fn doubling(least: u32, both: u32) -> Self {
         Self {
             least,
-            most,
+            most: BINS_MAX,
             both,
             bytes: 0,
             doublings: 0,

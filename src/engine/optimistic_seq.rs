@@ -12,9 +12,8 @@ use super::entry::Pattern;
 use super::four_indexes::{FourIndexes, Growth};
 use super::indexed::{Entries, Index, Indexed, Steps};
 
-/// Initial and maximal number of bins of a table.
+/// Initial number of bins of a table.
 const BINS_MIN: u32 = 8;
-const BINS_MAX: u32 = 1 << 20;
 
 /// The index: four tables for each queue of each communicator.
 #[derive(Clone, Debug)]
@@ -41,7 +40,7 @@ impl OptimisticSeqEngine {
     }
 
     fn linking(eager: bool) -> Self {
-        let growth = Growth::doubling(BINS_MIN, BINS_MAX, 1);
+        let growth = Growth::doubling(BINS_MIN, 1);
         Self::with_index(OptimisticSeq { growth, eager })
     }
 }

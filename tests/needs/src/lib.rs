@@ -26,6 +26,8 @@ pub enum Need {
     Meson,
     /// `gdb`.
     Debugger,
+    /// `valgrind`.
+    Valgrind,
     /// Network namespaces for this user: `unshare -rn` and `ip`.
     Namespaces,
     /// Rust's standard library for RISC-V.
@@ -39,13 +41,14 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::CCompiler,
         Self::PkgConfig,
         Self::Sanitizers,
         Self::CMake,
         Self::Meson,
         Self::Debugger,
+        Self::Valgrind,
         Self::Namespaces,
         Self::RiscV,
         Self::RiscVCompiler,
@@ -62,6 +65,7 @@ impl Need {
             Self::CMake => "cmake",
             Self::Meson => "meson",
             Self::Debugger => "gdb",
+            Self::Valgrind => "valgrind",
             Self::Namespaces => "namespaces",
             Self::RiscV => "riscv64",
             Self::RiscVCompiler => "riscv64-gcc",
@@ -78,6 +82,7 @@ impl Need {
             Self::CMake => "install cmake",
             Self::Meson => "install meson and ninja",
             Self::Debugger => "install gdb",
+            Self::Valgrind => "install valgrind",
             Self::Namespaces => "allow `unshare -rn`, and install iproute2",
             Self::RiscV => "run `rustup target add riscv64imac-unknown-none-elf`",
             Self::RiscVCompiler => "install Debian's package gcc-riscv64-unknown-elf",
@@ -190,7 +195,7 @@ mod tests {
             Need::Mpi.judge(true, "mpi,qemu"),
             Err(
                 "DPAMATCH_WITHOUT: no need is called `qemu`; known: cc, pkg-config, sanitizers, cmake, \
-                 meson, gdb, namespaces, \
+                 meson, gdb, valgrind, namespaces, \
                  riscv64, riscv64-gcc, pandas, mpi"
                     .to_owned()
             )

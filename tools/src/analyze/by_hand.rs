@@ -5,6 +5,7 @@ use super::program::{
     Action, End, LocalComm, Program, Step, Transfer, TransferKind, UNKNOWN_BYTES,
 };
 use super::stats::Plan;
+use super::steps::Steps;
 use super::{OrderChoice, Question, Report, Run, legality};
 use dpamatch::engine::{BinCount, Oracle};
 use dpamatch::registry::EngineOptions;
@@ -49,7 +50,7 @@ pub(super) fn program(rank: u32, transfers: &[Transfer]) -> Program {
         size: None,
         made: true,
     };
-    let mut steps = Vec::new();
+    let mut steps = Steps::default();
     for (at, transfer) in transfers.iter().enumerate() {
         let mut step = |action| {
             steps.push(Step {

@@ -14,6 +14,7 @@ use super::program::{
     ANY, Action, CollectiveCall, End, Program, Side, Step, Sync, Transfer, TransferKind, UNKNOWN,
     UNKNOWN_BYTES,
 };
+use super::steps::Steps;
 use crate::collectives::{Call, Library, Op, schedule};
 use dpamatch_traces::{CollectiveKind, TraceError, TraceErrorKind};
 
@@ -199,7 +200,7 @@ struct Rebuilt<'a> {
     at: usize,
     library: Library,
     transfers: Vec<Transfer>,
-    steps: Vec<Step>,
+    steps: Steps,
     finished: Vec<u32>,
     /// The new number of each old transfer.
     places: Vec<u32>,
@@ -213,7 +214,7 @@ impl<'a> Rebuilt<'a> {
             at,
             library,
             transfers: Vec::with_capacity(old.transfers.len()),
-            steps: Vec::with_capacity(old.steps.len()),
+            steps: Steps::default(),
             finished: Vec::with_capacity(old.finished.len()),
             places: vec![UNKNOWN; old.transfers.len()],
         }
@@ -227,7 +228,7 @@ impl<'a> Rebuilt<'a> {
         let mut expanded = Expanded::default();
         let (old, comms) = (self.old, self.comms);
         let mut numbered = numbered(old, comms, self.at).peekable();
-        for (number, &step) in old.steps.iter().enumerate() {
+        for (number, step) in old.steps.iter().enumerate() {
             let Some((call, comm, k)) = numbered.next_if(|(call, ..)| call.step as usize == number)
             else {
                 self.copy(step);
@@ -419,14 +420,12 @@ mod tests {
                 sync,
                 root: calls[rank as usize].root,
             };
-            program.steps.insert(
-                1,
-                Step {
-                    at_ns: 7,
-                    gap_ns: 5,
-                    action,
-                },
-            );
+            let call = Step {
+                at_ns: 7,
+                gap_ns: 5,
+                action,
+            };
+            program.steps.edit(|steps| steps.insert(1, call));
             program.collectives = vec![calls[rank as usize]];
             program
         };
@@ -477,10 +476,8 @@ mod tests {
             sync: Sync::None,
             root: 1,
         };
-        assert_eq!(
-            run.programs[0].steps[2].action, phase,
-            "the messages make ranks wait"
-        );
+        let third = run.programs[0].steps.iter().nth(2).expect("four steps");
+        assert_eq!(third.action, phase, "the messages make ranks wait");
         let (orders, stalls, _) = run.causal(Network::default());
         assert_eq!(stalls, 0);
         let posts = orders[1]
@@ -546,7 +543,8 @@ mod tests {
                 sync: Sync::of(calls[0].kind),
                 root: calls[0].root,
             };
-            assert_eq!(run.programs[0].steps[1].action, waits);
+            let second = run.programs[0].steps.iter().nth(1);
+            assert_eq!(second.map(|step| step.action), Some(waits));
         }
         assert_eq!(
             run([with(VECTOR); 2], Some(2)).expanded.map(|it| it.kept),

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use indicatif::{HumanBytes, HumanCount};
 
+use super::rank_classes::RANKS_TOLD;
 use super::report::Report;
 use super::tables::{ALL, by_rank, worst_ranks};
 use crate::counted;
@@ -148,9 +149,19 @@ pub fn page(report: &Report, figures: &[(&str, Figure)], context: &Context<'_>) 
         let tables = tables.map(|table| Part::table("more", table));
         Part::new("more", title, String::new()).with(tables)
     });
+    let files = match report.ranks_left_out {
+        0 => "The numbers of every rank are in the CSV files beside this page, all of them in \
+              <code>report.json</code>."
+            .to_owned(),
+        left_out => format!(
+            "The CSV files beside this page and <code>report.json</code> have the numbers of the \
+             {RANKS_TOLD} ranks with the most unexpected messages, without {}. \
+             <code>--matches</code> writes the matches of all ranks.",
+            counted(left_out, "other rank")
+        ),
+    };
     let made = format!(
-        "<pre>{}</pre>\n<p>dpamatch {}. The numbers of every rank are in the CSV files beside this \
-         page, all of them in <code>report.json</code>.</p>\n",
+        "<pre>{}</pre>\n<p>dpamatch {}. {files}</p>\n",
         escaped(context.command),
         crate::version::VERSION
     );

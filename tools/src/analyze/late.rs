@@ -262,7 +262,7 @@ mod tests {
         };
         let run = Run::new(vec![program.clone()], Some(2));
         assert_eq!(earliest(run.view(0))[1], Earliest::No);
-        program.steps.insert(1, wait);
+        program.steps.edit(|steps| steps.insert(1, wait));
         let run = Run::new(vec![program], Some(2));
         assert_eq!(earliest(run.view(0))[1], Earliest::PostedFirst);
     }

@@ -159,14 +159,12 @@ mod tests {
             first,
             count: transfers.len() as u32,
         };
-        program.steps.insert(
-            after,
-            Step {
-                at_ns: 0,
-                gap_ns: 0,
-                action,
-            },
-        );
+        let wait = Step {
+            at_ns: 0,
+            gap_ns: 0,
+            action,
+        };
+        program.steps.edit(|steps| steps.insert(after, wait));
     }
 
     fn of(run: &Run, bins: u32) -> Lifetime {

@@ -32,12 +32,14 @@ mod pairs;
 mod parquet;
 mod probes;
 mod program;
+mod rank_classes;
 mod replay;
 mod report;
 mod run;
 mod sites;
 pub mod spread;
 pub mod stats;
+mod steps;
 mod tables;
 mod timeline;
 mod times;
@@ -67,11 +69,13 @@ pub use program::{
     ANY, Action, CollectiveCall, EmptyPolls, End, LocalComm, NOBODY, Oddities, Program, Side, Step,
     Sync, Transfer, TransferKind, UNKNOWN, UNKNOWN_BYTES,
 };
+pub use rank_classes::{RANKS_TOLD, RankClass};
 pub use replay::{Agreement, RankView};
 pub use report::{CommReport, Question, Report, ReportError, Source};
 pub use run::Run;
 pub use sites::SiteReport;
 pub use spread::{InOrder, Spread};
+pub use steps::{Steps, StepsIter};
 pub use tables::{by_rank, shown, tables};
 pub use timeline::{TimelineError, timeline};
 pub use times::{CallTime, Spent};

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag, TagSel};
 use foldhash::fast::RandomState as Fast;
 
+use super::steps::Steps;
 use super::times::Spent;
 use dpamatch_traces::{CallSites, CollectiveKind, Counts, Function};
 
@@ -242,7 +243,7 @@ pub struct Program {
     pub rank: u32,
     /// Sends, receives and successful probes in posting order.
     pub transfers: Vec<Transfer>,
-    pub steps: Vec<Step>,
+    pub steps: Steps,
     /// Transfers completed by waits and tests, for [`Action::Finish`].
     pub finished: Vec<u32>,
     /// Calls whose messages are still to be made, in order.
@@ -285,9 +286,9 @@ impl Program {
 
     pub fn memory_bytes(&self) -> usize {
         self.transfers.capacity() * size_of::<Transfer>()
-            + self.steps.capacity() * size_of::<Step>()
+            + self.steps.memory_bytes()
             + self.finished.capacity() * 4
     }
 }
 
-const _: () = assert!(size_of::<Transfer>() <= 48 && size_of::<Step>() <= 32);
+const _: () = assert!(size_of::<Transfer>() <= 48);

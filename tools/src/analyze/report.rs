@@ -14,6 +14,7 @@ use super::legality;
 use super::lifetime::{Lifetime, lifetime};
 use super::order::{Network, Order, OrderChoice, Stall};
 use super::program::{Oddities, UNKNOWN, UNKNOWN_BYTES};
+use super::rank_classes::{RANKS_TOLD, RankClass, rank_classes, write_told};
 use super::run::Run;
 use super::sites::{SiteReport, sites};
 use super::spread::{self, InOrder, Spread};
@@ -109,7 +110,12 @@ pub struct Report {
     /// What the receives of unexpected messages allow.
     pub late: Late,
     pub sharing: Sharing,
+    /// All ranks, of which documents and tables list [`RANKS_TOLD`](super::RANKS_TOLD).
+    #[serde(serialize_with = "write_told")]
     pub ranks: Vec<RankStats>,
+    /// Ranks that they do not list.
+    pub ranks_left_out: u64,
+    pub rank_classes: Vec<RankClass>,
     pub communicators: Vec<CommReport>,
     pub lifetime: Vec<Lifetime>,
     pub engines: Vec<EngineReport>,
@@ -260,6 +266,8 @@ impl Report {
             late,
             sharing: Sharing::of(run),
             communicators: communicators(run, &ranks),
+            ranks_left_out: ranks.len().saturating_sub(RANKS_TOLD) as u64,
+            rank_classes: rank_classes(&ranks),
             ranks,
             lifetime: lifetime(&views, &question.plan.bins),
             engines,

@@ -337,7 +337,7 @@ mod tests {
             action: Action::Begin(0),
         };
         let mut slow = program(2, &[send(1, 0)]);
-        slow.steps = vec![late];
+        slow.steps = [late].into_iter().collect();
         let run = Run::new(
             vec![program(0, &[send(1, 0)]), program(1, &[wild, exact]), slow],
             Some(3),

@@ -207,7 +207,9 @@ mod tests {
             &[send(1, 1), send(1, 2), send(1, 3)],
             &[blocking(1), receive(0, 2, End::Ignored), blocking(3)],
         );
-        run.programs[1].steps[2].gap_ns = 100_000;
+        run.programs[1]
+            .steps
+            .edit(|steps| steps[2].gap_ns = 100_000);
         let report = report(&run, OrderChoice::Causal);
         let spread = &report.unexpected_by_order;
         let counts: Vec<_> = spread

@@ -1,5 +1,6 @@
 //! The numbers of reports as tables: printed, compared between runs, and written to `--out`.
 
+use super::rank_classes::{RANKS_TOLD, told};
 use super::report::{CommReport, Report};
 use super::stats::{Hint, Searches, Totals};
 use super::times;
@@ -137,11 +138,11 @@ fn engine_notes(report: &Report) -> Table {
 /// Stands for the rank in rows of the whole application.
 pub(super) const ALL: &str = "all";
 
-/// The tables of one report, with rows for the application (`ALL`) and for each world rank.
+/// The tables of one report, with rows for the application (`ALL`) and for each world rank, or of
+/// more than [`RANKS_TOLD`] ranks for those with the most unexpected messages.
 pub fn by_rank(report: &Report) -> Vec<Table> {
-    let ranks = report
-        .ranks
-        .iter()
+    let ranks = told(&report.ranks)
+        .into_iter()
         .map(|rank| (rank.rank.to_string().into(), &rank.totals));
     let subjects: Vec<Subject<'_>> = std::iter::once((ALL.into(), &report.application))
         .chain(ranks)
@@ -174,8 +175,6 @@ pub fn by_rank(report: &Report) -> Vec<Table> {
     all
 }
 
-const RANKS_SHOWN: usize = 1024;
-
 /// The ranks with the most unexpected messages first, one row each.
 pub(super) fn worst_ranks(report: &Report) -> Table {
     let mut ranks: Vec<_> = report
@@ -201,7 +200,7 @@ pub(super) fn worst_ranks(report: &Report) -> Table {
         ("receives_left", |it| it.1.traffic.receives_left.into()),
         ("messages_left", |it| it.1.traffic.messages_left.into()),
     ]);
-    cut(table, RANKS_SHOWN)
+    cut(table, RANKS_TOLD)
 }
 
 /// Unexpected messages in several legal orders, the report's own first.

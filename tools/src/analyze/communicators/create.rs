@@ -14,12 +14,8 @@ impl Resolver<'_> {
     pub(super) fn close(&mut self, creation: Creation, whole: bool) {
         let mut programs = self.waiting.remove(&creation).unwrap_or_default();
         let parent = creation.0;
-        programs.sort_by_cached_key(|&program| {
-            (
-                self.all[parent as usize].rank_of(self.programs[program].rank),
-                program,
-            )
-        });
+        let place = self.all[parent as usize].places();
+        programs.sort_by_cached_key(|&program| (place(self.programs[program].rank), program));
         let Some(&first) = programs.first() else {
             return;
         };
@@ -158,6 +154,7 @@ impl Resolver<'_> {
         whole: bool,
     ) -> Vec<(Option<u32>, u32)> {
         let dims = self.all[parent as usize].dims.clone();
+        let parent_rank = self.all[parent as usize].places();
         let mut parts: BTreeMap<Part, Vec<(i64, usize)>> = BTreeMap::new();
         let mut grid = None;
         for (place, &program) in programs.iter().enumerate() {
@@ -178,9 +175,7 @@ impl Resolver<'_> {
                     ((0, members.to_vec()), at.map_or(i64::MAX, |at| at as i64))
                 }
                 How::CartSub { remain } => {
-                    let rank = self.all[parent as usize]
-                        .rank_of(self.programs[program].rank)
-                        .unwrap_or(0);
+                    let rank = parent_rank(self.programs[program].rank).unwrap_or(0);
                     let dims = dims.as_deref().unwrap_or_default();
                     let stays: Vec<_> = remain.iter().map(|&stays| stays != 0).collect();
                     let (dropped, kept) = sub_grid(dims, &stays, rank);

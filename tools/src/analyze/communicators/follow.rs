@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Creation, GlobalComm, OPEN, Resolver, Translation};
+use super::{Creation, Expected, GlobalComm, OPEN, Resolver, Translation};
 use crate::analyze::origin::{Connection, How, LocalId, Origin};
 
 impl<'a> Resolver<'a> {
@@ -44,14 +44,18 @@ impl<'a> Resolver<'a> {
         let waiting = self.waiting.entry(creation).or_default();
         waiting.push(program);
         let here = waiting.len();
-        let comm = &self.all[creation.0 as usize];
         // A member without a trace never arrives, so the creation does not wait for it.
-        let expected = comm
-            .everyone()
-            .filter(|world| self.index.contains_key(world))
-            .count();
-        if here >= expected {
-            let whole = expected == comm.everyone().count();
+        let (all, index) = (&self.all, &self.index);
+        let expected = self.expected.entry(creation.0).or_insert_with(|| {
+            let everyone = || all[creation.0 as usize].everyone();
+            let expected = everyone().filter(|world| index.contains_key(world)).count();
+            Expected {
+                members: expected,
+                whole: expected == everyone().count(),
+            }
+        });
+        if here >= expected.members {
+            let whole = expected.whole;
             self.close(creation, whole);
         }
     }

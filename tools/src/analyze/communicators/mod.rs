@@ -78,17 +78,19 @@ impl GlobalComm {
         group.get(rank as usize).copied()
     }
 
-    /// A member's rank: a search, except in the world and its copies.
-    fn rank_of(&self, world: u32) -> Option<u32> {
-        if self.members.get(world as usize) == Some(&world) {
-            return Some(world);
+    /// From world ranks to ranks here: by a table, except in the world and its copies. A search for
+    /// each member would take as long as the communicator is large.
+    fn places(&self) -> impl Fn(u32) -> Option<u32> + use<> {
+        let size = self.members.len() as u32;
+        let is_world = self.remote.is_none() && self.members.iter().copied().eq(0..size);
+        let ranks = (!is_world).then(|| self.ranks());
+        move |world| match &ranks {
+            Some(ranks) => ranks.get(&world).copied(),
+            None => (world < size).then_some(world),
         }
-        let place = self.everyone().position(|member| member == world)?;
-        Some((place.checked_sub(self.members.len()).unwrap_or(place)) as u32)
     }
 
-    /// The rank of each world rank, of the first group if it is in both. A search for each member
-    /// would take as long as the communicator is large.
+    /// The rank of each world rank, of the first group if it is in both.
     fn ranks(&self) -> HashMap<u32, u32, Fast> {
         let remote = self
             .remote
@@ -245,6 +247,14 @@ fn label(all: &mut [GlobalComm]) {
     }
 }
 
+/// Members of a communicator that have a trace.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    members: usize,
+    /// Whether these are all.
+    whole: bool,
+}
+
 /// Follows the creating calls of all programs together ([`follow`]) and makes the communicators
 /// ([`create`]).
 struct Resolver<'a> {
@@ -257,6 +267,8 @@ struct Resolver<'a> {
     next: Vec<usize>,
     creations: HashMap<(usize, u32), u32>,
     waiting: BTreeMap<Creation, Vec<usize>>,
+    /// By communicator, counted once: each of its members asks at each creation.
+    expected: HashMap<u32, Expected, Fast>,
     /// The results, by colour, of creations that were closed before all members came.
     closed: HashMap<Creation, Vec<(Option<u32>, u32)>>,
     unknown: HashMap<u32, u32>,
@@ -308,6 +320,7 @@ impl<'a> Resolver<'a> {
             next: vec![0; programs.len()],
             creations: HashMap::new(),
             waiting: BTreeMap::new(),
+            expected: HashMap::default(),
             closed: HashMap::new(),
             unknown: HashMap::new(),
             strangers: HashMap::new(),

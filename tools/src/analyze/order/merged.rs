@@ -34,7 +34,7 @@ pub fn merged(run: &Run) -> Option<Vec<Order>> {
     let begins: Vec<Vec<i64>> = programs.iter().map(begins).collect();
     let start = programs
         .iter()
-        .filter_map(|program| program.steps.first())
+        .filter_map(|program| program.steps.iter().next())
         .map(|step| step.at_ns)
         .min();
     let start = start.unwrap_or(0);
@@ -95,8 +95,7 @@ fn own_events(view: RankView<'_>) -> (Vec<Timed>, i64) {
 
 /// The order of sorted events in which each probe finds its message.
 fn gated(view: RankView<'_>, events: Vec<Timed>, start: i64) -> Order {
-    let mut order = Order::with_capacity(events.len());
-    order.times_ns.reserve(events.len());
+    let mut order = Order::with_times(events.len());
     let mut gate = Gate::new(view, true);
     let mut now = 0;
     for (time, _, happening) in events {
@@ -181,11 +180,10 @@ mod tests {
             &[receive(0, 1, End::Ignored), receive(0, 2, End::Ignored)],
         );
         receiver.finished = vec![1, 0];
-        receiver
-            .steps
-            .iter_mut()
-            .zip([100, 110])
-            .for_each(|(step, at_ns)| step.at_ns = at_ns);
+        receiver.steps.edit(|steps| {
+            let times = steps.iter_mut().zip([100, 110]);
+            times.for_each(|(step, at_ns)| step.at_ns = at_ns);
+        });
         for (first, at_ns) in [(0, 130), (1, 170)] {
             let action = Action::Finish { first, count: 1 };
             receiver.steps.push(Step {
@@ -206,13 +204,17 @@ mod tests {
         };
         run.inbound = vec![vec![message(0), message(1)]];
         let orders = merged(&run).expect("wall times");
-        let happened: Vec<_> = orders[0].iter().zip(&orders[0].times_ns).collect();
+        let happened: Vec<_> = orders[0]
+            .iter()
+            .enumerate()
+            .map(|(at, happening)| (happening, orders[0].time_ns(at)))
+            .collect();
         let [post, arrive] = [Happening::Post, Happening::Arrive];
         let expected = [
-            (post(0), &0),
-            (post(1), &10),
-            (arrive(1), &30),
-            (arrive(0), &70),
+            (post(0), Some(0)),
+            (post(1), Some(10)),
+            (arrive(1), Some(30)),
+            (arrive(0), Some(70)),
         ];
         assert_eq!(happened, expected);
     }

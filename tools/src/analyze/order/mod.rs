@@ -5,9 +5,12 @@
 //! ([`merged`]).
 
 mod causal;
+mod clock;
 mod gate;
 mod guided;
 mod merged;
+
+use clock::Clock;
 
 pub use causal::{Causal, Load, Network, Stall};
 pub use guided::Guided;
@@ -74,12 +77,12 @@ impl From<Code> for Happening {
     }
 }
 
-/// The events at one rank, in order. 12 bytes each, 4 without times.
+/// The events at one rank, in order. 8 bytes each if they come within seconds, 4 without times.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Order {
     codes: Vec<Code>,
     /// Nanoseconds since the first event of all ranks; empty without times.
-    times_ns: Vec<u64>,
+    times_ns: Clock,
     /// Probes that the simulation released before their message came, ascending. They are no
     /// events.
     released: Vec<u32>,
@@ -90,6 +93,13 @@ impl Order {
         Self {
             codes: Vec::with_capacity(events),
             ..Self::default()
+        }
+    }
+
+    fn with_times(events: usize) -> Self {
+        Self {
+            times_ns: Clock::with_capacity(events),
+            ..Self::with_capacity(events)
         }
     }
 
@@ -121,7 +131,7 @@ impl Order {
 
     /// The time of the n-th event, if the order has times.
     pub fn time_ns(&self, at: usize) -> Option<u64> {
-        self.times_ns.get(at).copied()
+        self.times_ns.get(at)
     }
 
     /// The part of the run's time that has the n-th event, or of the order if it has no times.
@@ -141,7 +151,9 @@ fn an_event_is_in_its_part_of_the_time_or_of_the_order() {
     (0..7).for_each(|number| order.push(Happening::Arrive(number)));
     let columns = |order: &Order| (0..7).map(|at| order.column(at, 3, 60)).collect::<Vec<_>>();
     assert_eq!(columns(&order), [0, 0, 0, 1, 1, 2, 2]);
-    order.times_ns = vec![0, 19, 20, 39, 40, 59, 60];
+    for time_ns in [0, 19, 20, 39, 40, 59, 60] {
+        order.times_ns.push(time_ns);
+    }
     assert_eq!(columns(&order), [0, 0, 1, 1, 2, 2, 2]);
 }
 

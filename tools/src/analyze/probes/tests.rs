@@ -433,8 +433,7 @@ fn a_probed_receive_is_unexpected_in_every_order() {
                 let ahead = [0, 900, -400, 3_000][at];
                 program
                     .steps
-                    .iter_mut()
-                    .for_each(|step| step.at_ns += ahead);
+                    .edit(|steps| steps.iter_mut().for_each(|step| step.at_ns += ahead));
             }
             let skewed = run.merged().expect("times");
             orders.push((format!("{form:?} {seed} skewed"), skewed));
@@ -627,8 +626,7 @@ fn a_master_that_probes_expects_nothing() {
         let mut worker = program(rank, &vec![send(0, 4); rounds]);
         worker
             .steps
-            .iter_mut()
-            .for_each(|step| step.gap_ns = gap_ns);
+            .edit(|steps| steps.iter_mut().for_each(|step| step.gap_ns = gap_ns));
         worker
     };
     let run = Run::new(

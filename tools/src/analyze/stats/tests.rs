@@ -17,7 +17,9 @@ fn what_waits_is_there_while_nothing_happens() {
         ..send(NOBODY, 0)
     };
     let mut run = run(&[nobody, send(1, 0)], &[receive(0, 0, End::Ignored)]);
-    run.programs[0].steps[1].gap_ns = 1_000_000;
+    run.programs[0]
+        .steps
+        .edit(|steps| steps[1].gap_ns = 1_000_000);
     let report = report(&run, OrderChoice::Causal);
     let depths = &report.ranks[1].totals.depths;
     assert_eq!(depths.posted, [1; COLUMNS]);
@@ -185,7 +187,7 @@ fn needs_are_those_of_the_messages() {
         vec![program(0, &posts), program(1, &posts), program(2, &[])],
         Some(3),
     );
-    two.programs[0].steps[1].gap_ns = 50_000;
+    two.programs[0].steps.edit(|steps| steps[1].gap_ns = 50_000);
     let few = ["receives=2 unexpected=8"];
     told.run(
         "Two ranks post four: the earlier is first",
@@ -249,8 +251,10 @@ fn needs_are_those_of_the_messages() {
     };
     let mut turns = run(&[0, 1, 2].map(long), &[0, 1, 2].map(large));
     for (rank, first) in [(0, 10), (1, 15)] {
-        let times = (first..).step_by(10).zip(&mut turns.programs[rank].steps);
-        times.for_each(|(at, step)| step.at_ns = at);
+        turns.programs[rank].steps.edit(|steps| {
+            let times = (first..).step_by(10).zip(steps);
+            times.for_each(|(at, step)| step.at_ns = at);
+        });
     }
     told.run(
         "Each just before its receive: room is given back",

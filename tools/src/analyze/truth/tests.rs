@@ -5,7 +5,7 @@ use expect_test::expect_file;
 use crate::analyze::Run;
 use crate::analyze::by_hand::{paired, program, receive, run, send};
 use crate::analyze::order::{Dice, Happening, Network};
-use crate::analyze::program::{End, Transfer, UNKNOWN_BYTES};
+use crate::analyze::program::{End, Step, Transfer, UNKNOWN_BYTES};
 use dpamatch::engine::Oracle;
 
 fn sent(bytes: u64) -> Transfer {
@@ -196,11 +196,14 @@ fn receives_without_a_status_get_what_is_left() {
 #[test]
 fn a_cancel_that_failed_does_not_happen() {
     let mut run = run(&[sent(1), sent(2)], &[asked(0, 5), got(2), asked(0, 5)]);
-    run.programs[0].steps[1].gap_ns = 1_000_000;
+    run.programs[0]
+        .steps
+        .edit(|steps| steps[1].gap_ns = 1_000_000);
     for program in &mut run.programs {
-        (1..)
-            .zip(&mut program.steps)
-            .for_each(|(at, step)| step.at_ns = at);
+        let number = |steps: &mut Vec<Step>| {
+            (1..).zip(steps).for_each(|(at, step)| step.at_ns = at);
+        };
+        program.steps.edit(number);
     }
     let causal = run.causal(Network::default()).0;
     for order in [&causal[1], &run.merged().expect("times")[1]] {

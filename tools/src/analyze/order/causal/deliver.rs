@@ -1,6 +1,9 @@
 //! Delivers events to ranks: messages arrive, receives complete, waiting ranks wake or are
 //! released.
 
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+
 use dpamatch_vocabulary::{Envelope, Rank, Tag};
 
 use super::{Causal, STALLS_TOLD, STEP, Stall, Wait};
@@ -15,7 +18,11 @@ impl Causal<'_> {
         let Some(gate) = &mut self.ranks[rank as usize].gate else {
             return self.deliver(rank, number, time_ns);
         };
-        for number in gate.offer(number) {
+        let arriving = gate.offer(number);
+        if arriving.is_empty() {
+            self.holding.insert(rank);
+        }
+        for number in arriving {
             self.deliver(rank, number, time_ns);
         }
     }
@@ -84,21 +91,17 @@ impl Causal<'_> {
         if self.let_message_go() {
             return true;
         }
-        let waiting = self
-            .ranks
-            .iter()
-            .enumerate()
-            .filter(|(_, state)| state.wait != Wait::End);
-        let Some((rank, state)) = waiting.min_by_key(|(rank, state)| (state.now_ns, *rank)) else {
+        let Some(rank) = self.longest_waiting() else {
             return false;
         };
+        let state = &self.ranks[rank];
         let waits_for = match state.wait {
             Wait::Probe(_) => "a message for its probe",
             Wait::Collective(..) => "other ranks in a collective operation",
             _ => "a message",
         };
-        let (wait, step) = (state.wait, state.step);
-        self.stalled(rank, step, waits_for);
+        let (wait, step) = (state.wait, state.at);
+        self.note_stall(rank, step, waits_for);
         let state = &mut self.ranks[rank];
         if let Wait::Probe(probe) = wait {
             state.order.released.push(probe);
@@ -117,32 +120,56 @@ impl Causal<'_> {
         true
     }
 
+    /// The rank that has waited longest, the lowest of equal ones. Clocks never go back, so a rank
+    /// whose clock went on since its last look takes its place behind.
+    fn longest_waiting(&mut self) -> Option<usize> {
+        let ranks = &self.ranks;
+        let stalled = self.stalled.get_or_insert_with(|| {
+            (0..)
+                .zip(ranks)
+                .map(|(rank, state)| Reverse((state.now_ns, rank)))
+                .collect()
+        });
+        while let Some(mut oldest) = stalled.peek_mut() {
+            let Reverse((then_ns, rank)) = *oldest;
+            let state = &ranks[rank as usize];
+            if state.wait == Wait::End {
+                PeekMut::pop(oldest);
+            } else if state.now_ns == then_ns {
+                return Some(rank as usize);
+            } else {
+                *oldest = Reverse((state.now_ns, rank));
+            }
+        }
+        None
+    }
+
     /// Delivers the first message that is held behind one that cannot come.
     fn let_message_go(&mut self) -> bool {
-        for rank in 0..self.ranks.len() {
-            let state = &mut self.ranks[rank];
-            let Some(gate) = &mut state.gate else {
-                continue;
-            };
-            let Some(message) = gate.next_held() else {
+        while let Some(&rank) = self.holding.first() {
+            let state = &mut self.ranks[rank as usize];
+            let gate = state.gate.as_mut();
+            let held = gate.and_then(|gate| Some((gate.next_held()?, gate)));
+            let Some((message, gate)) = held else {
+                self.holding.remove(&rank);
                 continue;
             };
             let arriving = gate.give_up(message);
-            let (step, now) = (state.step, state.now_ns);
-            self.stalled(
-                rank,
+            let (step, now) = (state.at, state.now_ns);
+            self.note_stall(
+                rank as usize,
                 step,
                 "a message that was received or probed before another one",
             );
             for message in arriving {
-                self.deliver(rank as u32, message, now);
+                self.deliver(rank, message, now);
             }
             return true;
         }
         false
     }
 
-    fn stalled(&mut self, rank: usize, step: u32, waits_for: &'static str) {
+    fn note_stall(&mut self, rank: usize, step: u32, waits_for: &'static str) {
         self.stalls += 1;
         if self.first_stalls.len() < STALLS_TOLD {
             let rank = self.programs[rank].rank;

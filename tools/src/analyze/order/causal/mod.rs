@@ -12,7 +12,8 @@
 //! the stall.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::iter::Peekable;
 
 use dpamatch_vocabulary::CommId;
 use foldhash::fast::RandomState as Fast;
@@ -24,6 +25,7 @@ use crate::analyze::inbound::Inbound;
 use crate::analyze::probes::Probes;
 use crate::analyze::program::{Program, UNKNOWN};
 use crate::analyze::run::Run;
+use crate::analyze::steps::StepsIter;
 use dpamatch::engine::OptimisticSeqEngine;
 
 mod deliver;
@@ -61,7 +63,10 @@ struct Meeting {
 
 #[derive(Debug)]
 struct RankState<'a> {
-    step: u32,
+    /// The number of the current step.
+    at: u32,
+    /// The current step and those behind it.
+    steps: Peekable<StepsIter<'a>>,
     now_ns: u64,
     wait: Wait,
     dice: Dice,
@@ -70,6 +75,13 @@ struct RankState<'a> {
     order: Order,
     /// Only at a rank with probes.
     gate: Option<Gate<'a>>,
+}
+
+impl RankState<'_> {
+    fn go_on(&mut self) {
+        self.at += 1;
+        self.steps.next();
+    }
 }
 
 /// The simulation, whose result is an order for each rank.
@@ -97,6 +109,10 @@ pub struct Causal<'a> {
     /// Ranks with a trace in each communicator; 0 if its members are uncertain, so that no rank
     /// waits.
     present: Vec<u32>,
+    /// Ranks that may hold messages behind others.
+    holding: BTreeSet<u32>,
+    /// From the first stall on: every rank that is not done, by a time that its clock has reached.
+    stalled: Option<BinaryHeap<Reverse<(u64, u32)>>>,
     stalls: u64,
     first_stalls: Vec<Stall>,
 }
@@ -136,16 +152,13 @@ impl<'a> Causal<'a> {
             .iter()
             .zip(run.views())
             .map(|(program, view)| RankState {
-                step: 0,
+                at: 0,
+                steps: program.steps.iter().peekable(),
                 now_ns: 0,
                 wait: Wait::Nothing,
                 dice: Dice::new(network.seed, program.rank),
                 complete: vec![false; program.transfers.len()],
-                order: Order {
-                    codes: Vec::with_capacity(program.transfers.len() / 2 + view.inbound.len()),
-                    times_ns: Vec::with_capacity(program.transfers.len() / 2 + view.inbound.len()),
-                    released: Vec::new(),
-                },
+                order: Order::with_times(program.transfers.len() / 2 + view.inbound.len()),
                 gate: Gate::new(view, true),
             });
         let ranks = ranks.collect();
@@ -184,6 +197,8 @@ impl<'a> Causal<'a> {
             meetings: HashMap::default(),
             met: HashMap::default(),
             present,
+            holding: BTreeSet::new(),
+            stalled: None,
             stalls: 0,
             first_stalls: Vec::new(),
         }
@@ -192,7 +207,7 @@ impl<'a> Causal<'a> {
     /// Runs to the end. Returns the order at each rank, the number of stalls and the first of them.
     ///
     /// # Complexity
-    /// A few hash and heap operations for each step and message.
+    /// A few hash and heap operations for each step, message and stall.
     pub fn run(mut self) -> (Vec<Order>, u64, Vec<Stall>) {
         self.run_all();
         (
@@ -205,7 +220,7 @@ impl<'a> Causal<'a> {
     /// Runs to the end with the matching cost `load`: when each rank is done, in nanoseconds.
     ///
     /// # Complexity
-    /// A few hash and heap operations for each step and message.
+    /// A few hash and heap operations for each step, message and stall.
     pub fn ends(mut self, load: Load) -> Vec<u64> {
         self.load = load;
         self.run_all();

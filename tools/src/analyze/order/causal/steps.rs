@@ -11,8 +11,6 @@ use dpamatch::engine::{Engine, RecvId};
 impl Causal<'_> {
     /// Runs a rank until it blocks, or until another event is due before its next step.
     pub(super) fn go(&mut self, rank: u32) {
-        let programs = self.programs;
-        let program = &programs[rank as usize];
         loop {
             let state = &mut self.ranks[rank as usize];
             if state.wait == Wait::End {
@@ -20,11 +18,11 @@ impl Causal<'_> {
             }
             if state.wait == Wait::Woken {
                 state.wait = Wait::Nothing;
-                state.step += 1;
+                state.go_on();
                 self.schedule(rank);
                 return;
             }
-            let Some(step) = program.steps.get(state.step as usize) else {
+            let Some(&step) = state.steps.peek() else {
                 state.wait = Wait::End;
                 return;
             };
@@ -34,7 +32,7 @@ impl Causal<'_> {
             if wait != Wait::Nothing {
                 return;
             }
-            state.step += 1;
+            state.go_on();
             let at = self.next_time(rank);
             if self
                 .due
@@ -48,12 +46,9 @@ impl Causal<'_> {
         }
     }
 
-    fn next_time(&self, rank: u32) -> u64 {
-        let state = &self.ranks[rank as usize];
-        let gap = self.programs[rank as usize]
-            .steps
-            .get(state.step as usize)
-            .map_or(0, |step| step.gap_ns);
+    fn next_time(&mut self, rank: u32) -> u64 {
+        let state = &mut self.ranks[rank as usize];
+        let gap = state.steps.peek().map_or(0, |step| step.gap_ns);
         let gap = if self.network.compute == 1.0 {
             gap
         } else {
