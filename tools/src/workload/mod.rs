@@ -19,8 +19,11 @@
 //! | [`coll-gather`](Pattern::CollGather) | dedicated queues | `pending` of each other rank |
 //! | [`allreduce`](Pattern::Allreduce) | dedicated queues | `pending` of each partner of recursive doubling |
 //! | [`iallgather`](Pattern::Iallgather) | dedicated queues | `pending` of each other rank |
+//! | [`experts`](Pattern::Experts) | GShard, ICLR 2021 | 0 to 2 `pending` of each other rank, one tag |
+//! | [`pipeline`](Pattern::Pipeline) | Megatron-LM, SC21 | `pending` from each of two neighbours, one tag |
 
 mod events;
+mod liars;
 mod job;
 mod order;
 mod pattern;
@@ -28,6 +31,7 @@ mod pattern;
 use dpamatch_vocabulary::CommId;
 pub use events::Events;
 pub use job::{App, Job};
+pub use liars::lying;
 pub use order::{NEAR, Order};
 pub use pattern::Pattern;
 
