@@ -247,10 +247,7 @@ impl<E: Hosted> Parts<E> {
     fn enter_host(&mut self, at: u32) {
         self.entries.push_back(&mut self.host, 0, at);
         if let Some(searcher) = &mut self.searcher {
-            self.entries
-                .get(at)
-                .entry
-                .put(searcher.engine.as_mut(), at);
+            self.entries.get(at).entry.put(searcher.engine.as_mut(), at);
         }
     }
 

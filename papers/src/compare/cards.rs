@@ -48,10 +48,11 @@ impl CardRoom {
                 counted(entries, "entry")
             ),
             Self::Real => {
-                let each = PUBLISHED.iter().filter(|known| cards.contains(&known.engine));
-                let each = each.map(|known| {
-                    format!("{} {} ({})", known.card, known.entries, known.source)
-                });
+                let each = PUBLISHED
+                    .iter()
+                    .filter(|known| cards.contains(&known.engine));
+                let each = each
+                    .map(|known| format!("{} {} ({})", known.card, known.entries, known.source));
                 format!(
                     "the cards' own room, and behind it {behind}: {}",
                     each.collect::<Vec<_>>().join(", ")

@@ -463,13 +463,23 @@ fn room_notes(Hardware { rooms, behind }: Hardware) -> [String; 2] {
         ),
         Rooms::Published => {
             let each = PUBLISHED.iter().map(|it| {
-                let card = if it.card == "optimistic" { "dpa" } else { it.card };
+                let card = if it.card == "optimistic" {
+                    "dpa"
+                } else {
+                    it.card
+                };
                 format!("{card} {} ({})", it.entries, it.source)
             });
-            format!("room of each real card: {}", each.collect::<Vec<_>>().join(", "))
+            format!(
+                "room of each real card: {}",
+                each.collect::<Vec<_>>().join(", ")
+            )
         }
     };
-    [room, format!("behind each full card: {} (--behind)", behind.name())]
+    [
+        room,
+        format!("behind each full card: {} (--behind)", behind.name()),
+    ]
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {

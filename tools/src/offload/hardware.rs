@@ -96,10 +96,9 @@ fn dpa(part: Part<'_>, receives: usize, hardware: Hardware) -> Result<Share, Run
     let built = entry.build(&options);
     let mut nic = built.map_err(|error| RunError::Engine(Box::new(error)))?;
     let mut matched = 0;
-    nic.run(
-        &mut part.events().map(|(event, _)| event),
-        &mut |outcome| matched += u64::from(matches!(outcome, Outcome::Matched { .. })),
-    )?;
+    nic.run(&mut part.events().map(|(event, _)| event), &mut |outcome| {
+        matched += u64::from(matches!(outcome, Outcome::Matched { .. }))
+    })?;
     let counters = nic.counters();
     Ok(Share {
         on_card: matched - count(&counters, "software_matches"),

@@ -66,9 +66,7 @@ impl Rooms {
             Self::Published => cards.to_vec(),
             Self::Equal(entries) => {
                 let designs = cards.into_iter().filter(|it| it.card == it.engine);
-                designs
-                    .map(|it| PublishedRoom { entries, ..it })
-                    .collect()
+                designs.map(|it| PublishedRoom { entries, ..it }).collect()
             }
         }
     }

@@ -22,7 +22,11 @@ pub fn lying(
                 _ => bits,
             };
             let lies = random >> 32 & 0xffff_ffff;
-            *lie = if lies * 100 < u64::from(percent) << 32 { bits } else { 0 };
+            *lie = if lies * 100 < u64::from(percent) << 32 {
+                bits
+            } else {
+                0
+            };
         }
         event
     })
@@ -38,7 +42,8 @@ mod tests {
     fn so_many_lie_and_nobody_else() {
         let lies = |percent| -> Vec<u32> {
             let events = Generator::new(1, 4000, Profile::Mixed);
-            let arrivals = lying(events, percent, 1).filter(|it| matches!(it, Event::Arrive { .. }));
+            let arrivals =
+                lying(events, percent, 1).filter(|it| matches!(it, Event::Arrive { .. }));
             arrivals.map(|event| event.lie()).collect()
         };
         assert!(lies(0).iter().all(|&lie| lie == 0));

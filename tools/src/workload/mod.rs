@@ -23,8 +23,8 @@
 //! | [`pipeline`](Pattern::Pipeline) | Megatron-LM, SC21 | `pending` from each of two neighbours, one tag |
 
 mod events;
-mod liars;
 mod job;
+mod liars;
 mod order;
 mod pattern;
 

@@ -129,7 +129,6 @@ impl Pattern {
             Self::Pipeline => Workload {
                 ranks: 8,
                 pending: 32,
-                early: 50,
                 order: Order::Near,
                 ..usual
             },

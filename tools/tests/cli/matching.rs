@@ -68,14 +68,19 @@ fn a_verifying_nic_counts_the_lies() {
     let counted = |hashes: &str| {
         let words = ["match", "--stats", "--nic", hashes];
         let output = dpamatch_reads(&words, &stream);
-        let line = said(&output).lines().find(|line| line.starts_with("hash_mismatch"));
+        let line = said(&output)
+            .lines()
+            .find(|line| line.starts_with("hash_mismatch"));
         let number = line.and_then(|line| line.split_whitespace().last());
         number.and_then(|number| number.parse::<usize>().ok())
     };
     assert!(liars > 500, "{liars}");
     assert_eq!(counted("hashes=ignore"), Some(0));
     let found = counted("hashes=verify").expect("a counter");
-    assert!(found >= liars, "{found} of {liars}: a handler that searches again counts again");
+    assert!(
+        found >= liars,
+        "{found} of {liars}: a handler that searches again counts again"
+    );
     for command in ["explore", "predict stream"] {
         let words: Vec<_> = command.split(' ').collect();
         let output = dpamatch_reads(&words, &stream);
