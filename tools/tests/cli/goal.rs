@@ -48,7 +48,7 @@ fn a_broken_goal_text_is_named_with_its_line() {
     let output = dpamatch(&["trace", "info", file]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        said(&output).contains("line 3: damaged: the target is missing"),
+        said(&output).contains("a.goal:3: damaged: the target is missing"),
         "{}",
         said(&output)
     );
