@@ -121,8 +121,8 @@ fn what_is_compared_as_people_read() {
     shown("compare spans --format csv").whole(10, "7eadf61d4a19428f");
 }
 
-/// The same engine stands behind every full card: with bins the NIC and the unit take few steps, and
-/// the lists on cards stay lists.
+/// The same engine stands behind every full card: with bins the NIC and the unit take few steps,
+/// and the lists on cards stay lists.
 #[test]
 fn one_engine_stands_behind_all_cards() {
     for (behind, row) in [
