@@ -21,7 +21,7 @@ pub struct OpenOptions {
 }
 
 /// Opens a trace: a folder with a run's files, the `.meta` file of one of several runs in a folder,
-/// a `.tar` archive, the file of a single rank, a GOAL text named `.goal`, or an OTF2 archive, named
+/// a `.tar` archive, the file of a single rank, a GOAL text `NAME.goal`, or an OTF2 archive, named
 /// by its folder or its `.otf2` file. Other files are DUMPI binary files or texts of `dumpi2ascii`,
 /// compressed or not with gzip, xz or zstd. Their contents decide the format; only the rank comes
 /// from the name.
