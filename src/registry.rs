@@ -6,11 +6,11 @@ use dpa_model::{ConfigError, Hints, InlineHashes, NicConfig};
 use dpamatch_vocabulary::choices;
 
 use crate::engine::{
-    AdaptiveConfig, AdaptiveEngine, ArrayLife, BinCount, BinEngine, DedicatedConfig,
+    AdaptiveConfig, AdaptiveEngine, ArrayLife, Behind, BinCount, BinEngine, DedicatedConfig,
     DedicatedEngine, Engine, FourDEngine, GridThreshold, ListEngine, NicDesign, NicListEngine,
     OptimisticSeqEngine, Oracle, RankArrayEngine, SimdEngine, UcxEngine,
 };
-use crate::host::{Behind, NicMatcher};
+use crate::host::NicMatcher;
 #[cfg(feature = "plugin")]
 use crate::plugin::{Library, Plugin, Sizes};
 use crate::stream::{ByKind, StreamMatcher};
@@ -50,9 +50,10 @@ pub struct EngineOptions {
     pub nic: NicConfig,
     /// Whether `nic.workers` threads run the emulated NIC; otherwise the calling thread does.
     pub threads: bool,
-    /// The engine behind a full emulated NIC. Behind the others that stand for a card it is always
-    /// the list.
+    /// The engine behind a full emulated NIC.
     pub behind: Behind,
+    /// The engine behind the other full cards.
+    pub behind_cards: Behind,
     /// Hints of every communicator.
     pub hints: Hints,
     /// Senders put hashes in the header (O26).
@@ -77,6 +78,16 @@ choices! {
 }
 
 impl EngineOptions {
+    /// What computes the hashes of a message.
+    pub fn hashing(&self) -> Hashing {
+        match (self.sender_hashes, self.nic.options.inline_hashes) {
+            (false, _) => Hashing::Absent,
+            (true, InlineHashes::Trust) => Hashing::Trust,
+            (true, InlineHashes::Verify) => Hashing::Verify,
+            (true, InlineHashes::Ignore) => Hashing::Ignore,
+        }
+    }
+
     /// Chooses who computes the hashes of a message.
     pub fn set_hashing(&mut self, hashing: Hashing) {
         self.sender_hashes = hashing != Hashing::Absent;
@@ -102,6 +113,7 @@ impl Default for EngineOptions {
             nic,
             threads: true,
             behind: Behind::default(),
+            behind_cards: Behind::List,
             hints: Hints::default(),
             sender_hashes: true,
             comm_size: None,
@@ -143,7 +155,16 @@ fn dedicated(config: DedicatedConfig, options: &EngineOptions) -> Box<dyn Engine
 }
 
 fn nic_list(design: NicDesign, options: &EngineOptions) -> Box<dyn Engine> {
-    Box::new(NicListEngine::new(design, options.list_entries))
+    let &EngineOptions {
+        list_entries,
+        behind_cards,
+        ..
+    } = options;
+    Box::new(NicListEngine::with_behind(
+        design,
+        list_entries,
+        behind_cards,
+    ))
 }
 
 /// Why an engine cannot be built from these options.

@@ -104,6 +104,7 @@ impl Decoder {
                     envelope,
                     bytes: None,
                     coll,
+                    lie: 0,
                 }));
             }),
             10 | 11 => {

@@ -5,7 +5,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::{Call, check_engine, random_calls};
-use crate::engine::{BinCount, GridThreshold, Oracle};
+use crate::engine::{Behind, BinCount, GridThreshold, Oracle};
 use crate::registry::{ENGINES, EngineOptions};
 use crate::stream::{Event, Outcome, Profile, StreamMatcher};
 
@@ -65,6 +65,8 @@ pub fn seed_options(seed: u64) -> EngineOptions {
         nic,
         threads: false,
         comm_size,
+        behind: pick(&mut random, Behind::ALL),
+        behind_cards: pick(&mut random, Behind::ALL),
         ..EngineOptions::default()
     }
 }

@@ -41,6 +41,11 @@ pub trait Queue<E: Entry>: Send {
 
     /// Upper bound on the bytes with at most `entries` at a time.
     fn bytes_bound(entries: u64) -> u64;
+
+    /// Upper bound on the bytes of an engine behind this queue, if there is one.
+    fn behind_bound(&self, _load: &Load) -> u64 {
+        0
+    }
 }
 
 impl<Q: Queue<PostedReceive>> Receives for Q {
@@ -225,5 +230,7 @@ where
             + U::bytes_bound(load.unexpected)
             + Places::bytes_bound(load.posted)
             + Comms::<()>::bytes_bound(load.comms)
+            + self.prq.behind_bound(load)
+            + self.umq.behind_bound(load)
     }
 }

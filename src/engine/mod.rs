@@ -6,6 +6,7 @@
 //! every engine must give the same matches and leave the same queues.
 
 mod adaptive;
+mod behind;
 mod bins;
 mod chain;
 mod collective;
@@ -31,6 +32,7 @@ mod ucx;
 mod words;
 
 pub use adaptive::{Adapted, Adaptive, AdaptiveConfig, AdaptiveEngine};
+pub use behind::Behind;
 pub use bins::{BIN_COUNT_MAX, BadBinCount, BinCount, BinEngine, Bins};
 pub use chain::{Chain, Slab, vec_bound};
 pub use collective::{COLL_NAME_MAX, CollName, Collective};

@@ -1,5 +1,5 @@
 //! What network cards match in hardware: a bounded list on the card, and the host's lists behind
-//! it.
+//! it, or another engine.
 //!
 //! Three designs share this engine. In each, the entries on the card are older than all entries on
 //! the host, so that searching the card first gives the oracle's result.
@@ -14,10 +14,12 @@
 //! - **ALPU** (`alpu`): a unit compares L entries of each queue in one step and answers with the
 //!   oldest that fits. The processor searches the rest, and refills the unit.
 
+use dpamatch_vocabulary::Selector;
+
 use super::chain::{Chain, Slab};
 use super::entry::{Entry, PostedReceive, UnexpectedMessage};
 use super::linear::{Linear, Policy, Queue};
-use super::{Counter, QueueStats};
+use super::{Behind, Counter, Engine, Load, MsgId, QueueStats, RecvId};
 
 /// A card whose hardware matches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,8 +39,108 @@ struct Placed<T> {
     on_card: bool,
 }
 
+/// An entry that an engine can hold for the host. The engine serves one queue, so its other queue
+/// is empty between two calls. It knows an entry by its place.
+pub trait Hosted: Entry {
+    /// Puts the entry at the end of its queue.
+    fn put(&self, engine: &mut dyn Engine, at: u32);
+
+    /// The oldest entry that fits. Unless `stays`, it leaves the engine.
+    fn seek(wanted: &Self::Wanted, engine: &mut dyn Engine, stays: bool) -> Option<u32>;
+
+    /// Takes the entry out, which is the oldest of its queue unless it is a cancelled receive.
+    fn withdraw(&self, engine: &mut dyn Engine, at: u32);
+
+    /// Statistics of the queue.
+    fn queue(engine: &dyn Engine) -> &QueueStats;
+}
+
+impl Hosted for PostedReceive {
+    fn put(&self, engine: &mut dyn Engine, at: u32) {
+        let found = engine.post(RecvId(at.into()), self.comm, self.selector);
+        debug_assert_eq!(found, None);
+    }
+
+    fn seek(envelope: &Self::Wanted, engine: &mut dyn Engine, stays: bool) -> Option<u32> {
+        debug_assert!(!stays, "no probe looks for a receive");
+        let found = engine.arrive(MsgId(0), *envelope);
+        if found.is_none() {
+            let exact = Selector::new(envelope.source, envelope.tag);
+            engine.mprobe(envelope.comm, exact);
+        }
+        found.map(|recv| recv.0 as u32)
+    }
+
+    fn withdraw(&self, engine: &mut dyn Engine, at: u32) {
+        let cancelled = engine.cancel(RecvId(at.into()));
+        debug_assert!(cancelled);
+    }
+
+    fn queue(engine: &dyn Engine) -> &QueueStats {
+        &engine.stats().prq
+    }
+}
+
+impl Hosted for UnexpectedMessage {
+    fn put(&self, engine: &mut dyn Engine, at: u32) {
+        let found = engine.arrive(MsgId(at.into()), self.envelope);
+        debug_assert_eq!(found, None);
+    }
+
+    fn seek(wanted: &Self::Wanted, engine: &mut dyn Engine, stays: bool) -> Option<u32> {
+        let &(comm, selector) = wanted;
+        let found = match stays {
+            true => engine.probe(comm, selector),
+            false => engine.mprobe(comm, selector),
+        };
+        found.map(|msg| msg.0 as u32)
+    }
+
+    fn withdraw(&self, engine: &mut dyn Engine, at: u32) {
+        let exact = Selector::new(self.envelope.source, self.envelope.tag);
+        let found = engine.mprobe(self.envelope.comm, exact);
+        debug_assert_eq!(found, Some(MsgId(at.into())));
+    }
+
+    fn queue(engine: &dyn Engine) -> &QueueStats {
+        &engine.stats().umq
+    }
+}
+
+/// An engine that searches the host's part of a queue in place of a walk along its chain.
+struct Searcher {
+    behind: Behind,
+    engine: Box<dyn Engine>,
+}
+
+impl std::fmt::Debug for Searcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Searcher").field(&self.behind).finish()
+    }
+}
+
+impl Searcher {
+    /// `None` for the list, which is the chain itself.
+    fn of(behind: Behind) -> Option<Self> {
+        (behind != Behind::List).then(|| Self {
+            behind,
+            engine: behind.engine(),
+        })
+    }
+
+    /// The oldest entry that fits, and the search's compares and hops.
+    fn seek<E: Hosted>(&mut self, wanted: &E::Wanted, stays: bool) -> (Option<u32>, u64, u64) {
+        let engine = self.engine.as_mut();
+        let before = *E::queue(engine);
+        let found = E::seek(wanted, engine, stays);
+        let after = E::queue(engine);
+        let (attempts, hops) = (after.attempts, after.hops);
+        (found, attempts - before.attempts, hops - before.hops)
+    }
+}
+
 /// A queue in two parts.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Parts<E: Copy> {
     entries: Slab<Placed<E>, 1>,
     /// All of these are older than the host's.
@@ -50,6 +152,10 @@ pub struct Parts<E: Copy> {
     to_card: bool,
     /// Entries of an associative unit, which is refilled from the host; `None` for a list.
     unit: Option<u32>,
+    /// Searches `host`, and holds its entries; `None`: a walk along the chain.
+    searcher: Option<Searcher>,
+    /// The host's entry that a search has taken out of the searcher, until it is removed.
+    taken: Option<u32>,
     shares: Shares,
 }
 
@@ -67,8 +173,8 @@ struct Shares {
     moved: u64,
 }
 
-impl<E: Entry> Parts<E> {
-    fn new(unit: Option<u32>) -> Self {
+impl<E: Hosted> Parts<E> {
+    fn new(unit: Option<u32>, behind: Behind) -> Self {
         Self {
             entries: Slab::new(),
             card: Chain::EMPTY,
@@ -76,6 +182,8 @@ impl<E: Entry> Parts<E> {
             on_card: 0,
             to_card: false,
             unit,
+            searcher: Searcher::of(behind),
+            taken: None,
             shares: Shares::default(),
         }
     }
@@ -89,32 +197,66 @@ impl<E: Entry> Parts<E> {
         (found.map(|(at, _)| at), steps)
     }
 
-    /// The oldest entry that fits and whether it is on the card. Counts the search.
+    /// The oldest entry that fits and whether it is on the card. Counts the search. Without
+    /// `stays`, the caller removes what is found.
     ///
     /// An associative unit compares all its entries in one step.
-    fn locate(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<(u32, bool)> {
+    fn locate(
+        &mut self,
+        wanted: &E::Wanted,
+        stays: bool,
+        stats: &mut QueueStats,
+    ) -> Option<(u32, bool)> {
         let (on_card, mut compares) = self.walk(self.card, wanted);
         let mut card_steps = compares;
         if self.unit.is_some() && !self.card.is_empty() {
             (compares, card_steps) = (u64::from(on_card.is_some()), 1);
             stats.hops += 1;
         }
-        let (on_host, host_steps) = match on_card {
-            Some(_) => (None, 0),
-            None => self.walk(self.host, wanted),
-        };
+        let (mut on_host, mut attempts, mut hops) = (None, 0, 0);
+        if on_card.is_none() && !self.host.is_empty() {
+            match &mut self.searcher {
+                Some(searcher) => {
+                    (on_host, attempts, hops) = searcher.seek::<E>(wanted, stays);
+                    self.taken = on_host.filter(|_| !stays);
+                }
+                None => (on_host, attempts) = self.walk(self.host, wanted),
+            }
+        }
+        stats.hops += hops;
         let found = on_card.or(on_host);
-        stats.searched(compares + host_steps, found.is_some());
+        stats.searched(compares + attempts, found.is_some());
         self.shares.card_steps += card_steps;
-        self.shares.host_steps += host_steps;
+        self.shares.host_steps += attempts + hops;
         found.map(|at| (at, on_card.is_some()))
+    }
+
+    /// Takes an entry out of the host's chain, and out of the searcher unless a search did.
+    fn leave_host(&mut self, at: u32) {
+        self.entries.unlink(&mut self.host, 0, at);
+        let taken = self.taken.take();
+        if let Some(searcher) = &mut self.searcher
+            && taken != Some(at)
+        {
+            let entry = self.entries.get(at).entry;
+            entry.withdraw(searcher.engine.as_mut(), at);
+        }
+    }
+
+    /// Puts an entry at the end of the host's chain.
+    fn enter_host(&mut self, at: u32) {
+        self.entries.push_back(&mut self.host, 0, at);
+        if let Some(searcher) = &mut self.searcher {
+            self.entries.get(at).entry.put(searcher.engine.as_mut(), at);
+        }
     }
 
     /// Moves the host's oldest entries to the card until it holds `room`.
     fn refill(&mut self, room: u32) {
         while self.on_card < room
-            && let Some(at) = self.entries.pop_front(&mut self.host, 0)
+            && let Some(at) = self.host.first()
         {
+            self.leave_host(at);
             self.entries.get_mut(at).on_card = true;
             self.entries.push_back(&mut self.card, 0, at);
             self.on_card += 1;
@@ -126,34 +268,33 @@ impl<E: Entry> Parts<E> {
     fn onload(&mut self) {
         while let Some(at) = self.entries.pop_front(&mut self.card, 0) {
             self.entries.get_mut(at).on_card = false;
-            self.entries.push_back(&mut self.host, 0, at);
+            self.enter_host(at);
             self.shares.moved += 1;
         }
         self.on_card = 0;
     }
 }
 
-impl<E: Entry> Queue<E> for Parts<E> {
+impl<E: Hosted> Queue<E> for Parts<E> {
     fn search(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<u32> {
-        let (at, on_card) = self.locate(wanted, stats)?;
+        let (at, on_card) = self.locate(wanted, false, stats)?;
         self.shares.card_matches += u64::from(on_card);
         self.shares.host_matches += u64::from(!on_card);
         Some(at)
     }
 
     fn look(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<u32> {
-        self.locate(wanted, stats).map(|(at, _)| at)
+        self.locate(wanted, true, stats).map(|(at, _)| at)
     }
 
     fn push(&mut self, entry: E) -> u32 {
         let on_card = self.to_card;
         let at = self.entries.insert(Placed { entry, on_card });
-        let chain = if on_card {
-            &mut self.card
+        if on_card {
+            self.entries.push_back(&mut self.card, 0, at);
         } else {
-            &mut self.host
-        };
-        self.entries.push_back(chain, 0, at);
+            self.enter_host(at);
+        }
         self.on_card += u32::from(on_card);
         self.shares.host_entries += u64::from(!on_card);
         at
@@ -161,12 +302,11 @@ impl<E: Entry> Queue<E> for Parts<E> {
 
     fn remove(&mut self, at: u32) -> (E, bool) {
         let on_card = self.entries.get(at).on_card;
-        let chain = if on_card {
-            &mut self.card
+        if on_card {
+            self.entries.unlink(&mut self.card, 0, at);
         } else {
-            &mut self.host
-        };
-        self.entries.unlink(chain, 0, at);
+            self.leave_host(at);
+        }
         self.on_card -= u32::from(on_card);
         let entry = self.entries.remove(at).entry;
         self.refill(self.unit.unwrap_or(0));
@@ -193,14 +333,30 @@ impl<E: Entry> Queue<E> for Parts<E> {
 
     fn release(&mut self) {
         self.entries.release();
+        if let Some(searcher) = &mut self.searcher {
+            searcher.engine = searcher.behind.engine();
+        }
     }
 
+    /// With what the searcher's engine holds.
     fn bytes(&self) -> usize {
-        self.entries.bytes()
+        let searcher = self.searcher.as_ref();
+        let behind = searcher.map_or(0, |it| it.engine.stats().memory_bytes as usize);
+        self.entries.bytes() + behind
     }
 
     fn bytes_bound(entries: u64) -> u64 {
         Slab::<Placed<E>, 1>::bytes_bound(entries)
+    }
+
+    /// A search for a receive may put a message into the engine for a moment.
+    fn behind_bound(&self, load: &Load) -> u64 {
+        let load = Load {
+            unexpected: load.unexpected + 1,
+            ..*load
+        };
+        let searcher = self.searcher.as_ref();
+        searcher.map_or(0, |it| it.engine.memory_bound(&load))
     }
 }
 
@@ -224,8 +380,13 @@ type Messages = Parts<UnexpectedMessage>;
 pub type NicListEngine = Linear<Receives, Messages, Card>;
 
 impl NicListEngine {
-    /// An engine with empty queues and `room` entries on the card.
+    /// An engine with empty queues, `room` entries on the card, and lists behind it.
     pub fn new(design: NicDesign, room: u32) -> Self {
+        Self::with_behind(design, room, Behind::List)
+    }
+
+    /// An engine with empty queues, `room` entries on the card, and another engine behind it.
+    pub fn with_behind(design: NicDesign, room: u32, behind: Behind) -> Self {
         let unit = (design == NicDesign::Alpu).then_some(room);
         let card = Card {
             design,
@@ -233,7 +394,7 @@ impl NicListEngine {
             software: false,
             changes: 0,
         };
-        Self::with_queues(Parts::new(unit), Parts::new(unit), card)
+        Self::with_queues(Parts::new(unit, behind), Parts::new(unit, behind), card)
     }
 }
 
@@ -397,6 +558,46 @@ mod tests {
             assert_eq!(post(&mut engine, 6), Some(MsgId(6)));
             assert_eq!(engine.mprobe(CommId(0), exact(0, 4)), Some(MsgId(4)));
             assert_eq!(matches(&engine), [on_card, 2 - on_card], "{design:?}");
+        }
+    }
+
+    /// Room for two, and the rest behind each card in bins: the same matches and the same share of
+    /// the card, but two steps on the host for the two receives there instead of five.
+    #[test]
+    fn another_engine_searches_behind_a_full_card() {
+        let run = |design, behind| {
+            let mut engine = NicListEngine::with_behind(design, 2, behind);
+            (0..6).for_each(|number| assert_eq!(post(&mut engine, number), None));
+            assert!(engine.cancel(RecvId(4)), "a receive on the host");
+            for number in [5, 3] {
+                assert_eq!(arrive(&mut engine, number), Some(RecvId(number.into())));
+            }
+            assert_eq!(arrive(&mut engine, 9), None);
+            assert_eq!(engine.probe(CommId(0), exact(0, 9)), Some(MsgId(9)));
+            assert_eq!(post(&mut engine, 9), Some(MsgId(9)));
+            assert_eq!(engine.posted(), [0, 1, 2].map(RecvId));
+            counts(&engine)
+        };
+        // card_matches, host_matches, card_steps, host_steps, host_receives, ..
+        for (design, list, bins) in [
+            (
+                NicDesign::HwList,
+                [0, 3, 6, 8, 4, 1, 0, 1],
+                [0, 3, 6, 4, 4, 1, 0, 1],
+            ),
+            (
+                NicDesign::Portals,
+                [0, 3, 6, 8, 4, 1, 0, 1],
+                [0, 3, 6, 4, 4, 1, 0, 1],
+            ),
+            (
+                NicDesign::Alpu,
+                [1, 2, 5, 6, 4, 0, 0, 0],
+                [1, 2, 5, 2, 4, 0, 0, 0],
+            ),
+        ] {
+            assert_eq!(run(design, Behind::List), list, "{design:?}");
+            assert_eq!(run(design, Behind::Bins), bins, "{design:?}");
         }
     }
 }

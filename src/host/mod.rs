@@ -7,4 +7,4 @@ mod software;
 
 pub use nic_matcher::{NicMatcher, PAYLOAD_BYTES_MAX};
 pub use nic_run::{NicRun, NicRunError};
-pub use software::{Behind, Software, SoftwareStats};
+pub use software::{Software, SoftwareStats};

@@ -8,8 +8,8 @@ use dpa_model::{BinUse, Counts, Hints, NicConfig, Operation, Order, Selector, Un
 use dpamatch_vocabulary::CommId;
 
 use super::nic_run::{NicRun, NicRunError};
-use super::software::{Behind, SoftwareStats};
-use crate::engine::{Counter, MsgId, QueueStats, Stats};
+use super::software::SoftwareStats;
+use crate::engine::{Behind, Counter, MsgId, QueueStats, Stats};
 use crate::stream::{Event, Outcome, ProbeId, RunError, StreamMatcher};
 
 /// The settings of an emulated NIC for a stream.
@@ -126,6 +126,7 @@ impl NicMatcher {
                 }
                 *comm = known;
             }
+            run.lie(event.lie());
             run.issue(&operation, &mut sink)?;
         }
         run.settle(&mut sink)
@@ -306,6 +307,7 @@ mod tests {
             envelope,
             bytes: None,
             coll: None,
+            lie: 0,
         };
         nic.time(&[post(0), post(1), post(2)], &[arrive(0), arrive(1)])
             .expect("the NIC runs");
@@ -361,6 +363,7 @@ mod tests {
             },
             bytes: Some(bytes),
             coll: None,
+            lie: 0,
         };
         let posts = (0..14).map(|recv| post(recv, recv as u32 % 10));
         let tags = [4, 4, 3, 3, 8, 4, 3, 5, 5, 6, 6, 7, 7, 7];

@@ -8,7 +8,8 @@ use dpa_model::{
     Round,
 };
 
-use super::software::{Behind, Software};
+use super::software::Software;
+use crate::engine::Behind;
 
 /// A failure of the emulated NIC during a run.
 #[derive(Debug, thiserror::Error)]
@@ -108,6 +109,11 @@ impl NicRun {
             feeder: self.feeder.without_checks(),
             ..self
         }
+    }
+
+    /// From now on the sender flips these bits in each hash of a header.
+    pub fn lie(&mut self, fault: u32) {
+        self.feeder.sender.set_hash_fault(fault);
     }
 
     /// The operations fed, and the ones still open.

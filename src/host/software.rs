@@ -21,9 +21,9 @@ use std::time::Instant;
 use dpa_model::{
     CommandQueueFull, Event, ForwardedRequest, HostPort, Message, Payload, RequestId, TakenMessage,
 };
-use dpamatch_vocabulary::{CommId, Selector, choices};
+use dpamatch_vocabulary::{CommId, Selector};
 
-use crate::engine::{BinEngine, Engine, ListEngine, MsgId, RecvId};
+use crate::engine::{Behind, Engine, MsgId, RecvId};
 
 /// Statistics of the fallback.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -102,25 +102,6 @@ impl Default for Software {
             offered: None,
             held: VecDeque::new(),
             stats: SoftwareStats::default(),
-        }
-    }
-}
-
-choices! {
-    /// The engine behind a full NIC.
-    pub enum Behind, by default Bins {
-        /// Hash bins that grow.
-        Bins = "bins",
-        /// Two linked lists, as behind the cards with lists in hardware.
-        List = "list",
-    }
-}
-
-impl Behind {
-    fn engine(self) -> Box<dyn Engine> {
-        match self {
-            Self::Bins => Box::new(BinEngine::growing()),
-            Self::List => Box::new(ListEngine::new()),
         }
     }
 }

@@ -32,6 +32,9 @@ pub enum Event {
         bytes: Option<u64>,
         /// The collective operation it belongs to; `None` for point-to-point.
         coll: Option<Collective>,
+        /// Bits that its sender flips in each hash of the header; 0 from an honest sender. Only an
+        /// emulated NIC sees hashes.
+        lie: u32,
     },
     /// A receive is cancelled.
     Cancel {
@@ -59,6 +62,14 @@ pub enum Event {
 }
 
 impl Event {
+    /// Bits that the sender of an arriving message flips in each hash of its header.
+    pub fn lie(&self) -> u32 {
+        match *self {
+            Self::Arrive { lie, .. } => lie,
+            _ => 0,
+        }
+    }
+
     /// Length of an arriving message in bytes, if given.
     pub fn length(&self) -> Option<u64> {
         match *self {
@@ -171,6 +182,7 @@ impl fmt::Display for Event {
                 envelope: Envelope { comm, source, tag },
                 bytes,
                 coll,
+                lie,
             } => {
                 write!(
                     f,
@@ -180,7 +192,11 @@ impl fmt::Display for Event {
                     source.get(),
                     tag.get()
                 )?;
-                write_keys(f, "bytes", bytes, coll)
+                write_keys(f, "bytes", bytes, coll)?;
+                match lie {
+                    0 => Ok(()),
+                    _ => write!(f, ",lie={lie}"),
+                }
             }
             Self::Cancel { recv } => write!(f, "cancel,{}", recv.0),
             Self::Probe {

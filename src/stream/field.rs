@@ -140,6 +140,12 @@ impl<'a> Fields<'a> {
                     "collbytes",
                     number(value, "collbytes", u64::MAX)?,
                 )?;
+            } else if key == "lie" && length == "bytes" {
+                set_once(
+                    &mut options.lie,
+                    "lie",
+                    number(value, "lie", u32::MAX.into())?,
+                )?;
             }
         }
         Ok(options)
@@ -152,6 +158,7 @@ struct Options {
     length: Option<u64>,
     coll: Option<CollName>,
     coll_bytes: Option<u64>,
+    lie: Option<u64>,
 }
 
 impl Options {
@@ -259,6 +266,7 @@ pub(super) fn parse(line: &str) -> Result<Option<Event>, FieldError> {
                 envelope,
                 bytes: options.length,
                 coll: options.collective(),
+                lie: options.lie.unwrap_or(0) as u32,
             }
         }
         "cancel" => {

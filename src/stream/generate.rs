@@ -380,6 +380,7 @@ impl Generator {
             envelope: self.envelope(),
             bytes,
             coll: self.burst.coll,
+            lie: 0,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use dpamatch::engine::{ArrayLife, BinCount, GridThreshold};
+use dpamatch::engine::{ArrayLife, Behind, BinCount, GridThreshold};
 use dpamatch::registry::{self, ENGINES, EngineEntry, EngineOptions};
 use dpamatch_papers::compare::{CardRoom, CompareError, Experiment, Plan, Report, winners};
 use dpamatch_tools::table::{self, Table};
@@ -53,10 +53,14 @@ pub(super) struct Args {
     /// Length of a queue at which engines with dedicated queues look for partners
     #[arg(long, value_name = "T", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     theta: u32,
-    /// Entries of the cards ('optimistic', 'hw-list', 'portals', 'alpu'), with a list behind each:
-    /// all of a case, L in each queue of each card, or what each real card has
+    /// Entries of the cards ('optimistic', 'hw-list', 'portals', 'alpu'): all of a case, L in each
+    /// queue of each card, or what each real card has
     #[arg(long, value_name = "all|real|L", default_value_t = CardRoom::All)]
     room: CardRoom,
+    /// Engine behind each full card
+    #[arg(long, value_name = "NAME", default_value = Behind::List.name(),
+          value_parser = choice::<Behind>())]
+    behind: Behind,
     /// How long 'rank-array' keeps its arrays: until the communicator is freed, or until its queues
     /// are empty
     #[arg(long, value_name = "LIFE", default_value_t, value_parser = choice::<ArrayLife>())]
@@ -126,6 +130,8 @@ impl Args {
             k: plan.k.iter().copied().max().unwrap_or(plan.options.k),
             theta: self.theta,
             array_life: self.array_life,
+            behind: self.behind,
+            behind_cards: self.behind,
             grid: self
                 .threshold
                 .map_or(GridThreshold::Span, GridThreshold::Entries),
@@ -200,6 +206,7 @@ fn document(reports: &[(Experiment, Report)], plan: &Plan) -> Value {
     let more = json!({
         "rounds": plan.rounds,
         "room": plan.room.to_string(),
+        "behind": plan.options.behind_cards.name(),
         "engines": plan.engines.iter().map(|entry| entry.name).collect::<Vec<_>>(),
         "experiments": reports.iter().map(|(experiment, _)| experiment.name()).collect::<Vec<_>>(),
     });

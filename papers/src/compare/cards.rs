@@ -3,17 +3,17 @@
 use std::fmt;
 use std::str::FromStr;
 
-use dpamatch::engine::BinCount;
-use dpamatch::host::Behind;
+use dpamatch::engine::{Behind, BinCount};
 use dpamatch::registry::EngineOptions;
 use dpamatch_tools::counted;
+use dpamatch_tools::offload::PUBLISHED;
 
 /// Engines that stand for a card.
 pub(super) const CARDS: [&str; 4] = ["optimistic", "hw-list", "portals", "alpu"];
 /// The Portals engine with Cassini's pool, in [`CardRoom::Real`].
 pub(super) const CASSINI: &str = "portals-cassini";
 
-/// Entries that each card holds. Behind a full card stands a list, whatever the card.
+/// Entries that each card holds. Behind every full card stands the same engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CardRoom {
     /// All entries of a case.
@@ -25,19 +25,6 @@ pub enum CardRoom {
     Real,
 }
 
-/// A card's name, entries, and their source.
-const REAL: [(&str, u32, &str); 5] = [
-    ("optimistic", 1024, "the paper's prototype"),
-    ("hw-list", 1024, "ConnectX in UCX"),
-    ("portals", 256, "BXI in UCX"),
-    (
-        CASSINI,
-        16_384,
-        "Cassini: an engine's pool, shared by its endpoints",
-    ),
-    ("alpu", 256, "the FPGA prototype"),
-];
-
 impl CardRoom {
     /// Entries of this card; `None`: as many as a case needs.
     pub(super) fn of(self, card: &str) -> Option<u32> {
@@ -45,29 +32,29 @@ impl CardRoom {
             Self::All => None,
             Self::Each(entries) => Some(entries),
             Self::Real => {
-                let known = REAL.iter().find(|known| known.0 == card);
-                known.map(|&(_, entries, _)| entries)
+                let known = PUBLISHED.iter().find(|known| known.card == card);
+                known.map(|known| known.entries)
             }
         }
     }
 
-    /// The room of these cards in words.
-    pub(super) fn words(self, cards: &[&str]) -> String {
+    /// The room of these cards in words, and what stands behind them.
+    pub(super) fn words(self, cards: &[&str], behind: Behind) -> String {
+        let behind = behind.name();
         match self {
             Self::All => "room for all entries of a case; --room bounds it".to_owned(),
             Self::Each(entries) => format!(
-                "room for {} in each queue, and a list behind it",
+                "room for {} in each queue, and behind it {behind}",
                 counted(entries, "entry")
             ),
             Self::Real => {
-                let is_one = |card: &str| {
-                    cards.contains(&card) || card == CASSINI && cards.contains(&"portals")
-                };
-                let each = REAL.iter().filter(|known| is_one(known.0));
-                let each =
-                    each.map(|(card, entries, source)| format!("{card} {entries} ({source})"));
+                let each = PUBLISHED
+                    .iter()
+                    .filter(|known| cards.contains(&known.engine));
+                let each = each
+                    .map(|known| format!("{} {} ({})", known.card, known.entries, known.source));
                 format!(
-                    "the cards' own room, and a list behind it: {}",
+                    "the cards' own room, and behind it {behind}: {}",
                     each.collect::<Vec<_>>().join(", ")
                 )
             }
@@ -117,7 +104,7 @@ pub(super) fn with_bins(options: &EngineOptions) -> EngineOptions {
     options
 }
 
-/// The options with this room on the card.
+/// The options with this room on the card, and the engine of `behind_cards` behind it.
 pub(super) fn bound(options: &EngineOptions, room: u32, communicators: usize) -> EngineOptions {
     let mut options = options.clone();
     let entries = room as usize;
@@ -126,7 +113,7 @@ pub(super) fn bound(options: &EngineOptions, room: u32, communicators: usize) ->
     nic.unexpected_buffers = nic.unexpected_buffers.min(entries);
     nic.communicators = nic.communicators.max(communicators);
     options.list_entries = room;
-    options.behind = Behind::List;
+    options.behind = options.behind_cards;
     options
 }
 
@@ -154,8 +141,8 @@ mod tests {
         assert_eq!(CardRoom::Each(7).of("alpu"), Some(7));
         assert_eq!(CardRoom::All.of("alpu"), None);
         assert_eq!(
-            CardRoom::Real.words(&["portals"]),
-            "the cards' own room, and a list behind it: portals 256 (BXI in UCX), portals-cassini \
+            CardRoom::Real.words(&["portals"], Behind::Ucx),
+            "the cards' own room, and behind it ucx: portals 256 (BXI in UCX), portals-cassini \
              16384 (Cassini: an engine's pool, shared by its endpoints)"
         );
     }

@@ -106,7 +106,7 @@ impl Plan {
                 counted(self.options.bins.get(), "bin")
             ),
         };
-        let room = self.room.words(&cards);
+        let room = self.room.words(&cards, self.options.behind_cards);
         let mut notes = vec![format!("cards ({}): {room}{bins}", cards.join(", "))];
         if self.has_one_by_one() {
             notes.push(format!(

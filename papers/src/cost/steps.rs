@@ -98,6 +98,7 @@ pub fn events(messages: &[Message], posting: Posting) -> Vec<Event> {
         envelope: envelope(message),
         bytes: Some(message.bytes),
         coll: None,
+        lie: 0,
     };
     let posts = posting.order(messages).into_iter().enumerate().map(post);
     posts

@@ -39,6 +39,7 @@ fn events(workload: PaperWorkload, windows: usize, window: usize) -> Vec<Event> 
             },
             bytes: None,
             coll: None,
+            lie: 0,
         }));
     }
     events

@@ -80,6 +80,7 @@ impl<'a> RankView<'a> {
                     envelope: self.envelope(message),
                     bytes: known(bytes),
                     coll: self.mark(comm, tag as i32, bytes),
+                    lie: 0,
                 }
             }
             Happening::Cancel(at) => Event::Cancel {

@@ -147,7 +147,7 @@ impl Settings {
         if let Peer::Nic { handlers, matching } = point.peer {
             config.handlers = handlers;
             config.options.always_shared = matching == Matching::Optimistic;
-            if matching == Matching::InOrder {
+            if matching != Matching::Optimistic {
                 config.workers = 1;
             }
         }
@@ -189,7 +189,8 @@ impl Settings {
         if grow.communicators {
             config.communicators = config.communicators.max(scenario.comms);
         }
-        if self.like_card && point.peer.matching() != Some(Matching::InOrder) {
+        let alone = [Matching::InOrder, Matching::OneByOne].map(Some);
+        if self.like_card && !alone.contains(&point.peer.matching()) {
             config.workers = config.handlers;
             config.slice_min = 1;
             config.options.barrier = Barrier::Bitmap;

@@ -17,15 +17,20 @@ pub enum Matching {
     /// By one worker in two loops: all handlers search, then each takes its candidate or searches
     /// again
     InOrder,
+    /// As in order, in blocks of one message, as the sequential baselines get one in a call: the
+    /// other rows beside it show what blocks of --handlers give
+    OneByOne,
 }
 
 impl Matching {
-    pub const ALL: [Self; 2] = [Self::Optimistic, Self::InOrder];
+    /// The ways to match blocks of several messages.
+    pub const OF_BLOCKS: [Self; 2] = [Self::Optimistic, Self::InOrder];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Optimistic => "optimistic",
             Self::InOrder => "in-order",
+            Self::OneByOne => "one-by-one",
         }
     }
 }
@@ -53,6 +58,15 @@ pub enum Peer {
 }
 
 impl Peer {
+    /// The NIC that matches this way, with so many handlers unless it takes messages one by one.
+    pub const fn nic(handlers: usize, matching: Matching) -> Self {
+        let handlers = match matching {
+            Matching::OneByOne => 1,
+            _ => handlers,
+        };
+        Self::Nic { handlers, matching }
+    }
+
     /// The NIC with the paper's phases.
     pub const fn optimistic(handlers: usize) -> Self {
         Self::Nic {

@@ -57,9 +57,9 @@ pub(super) struct Args {
     /// Milliseconds for the repetitions of a window; at least ten are made
     #[arg(long, value_name = "MS", default_value_t = 50)]
     budget: u64,
-    /// How the NIC matches: optimistically, by the paper's phases on --workers, or in order by one
-    /// worker
-    #[arg(long, value_enum, value_name = "HOW,..", value_delimiter = ',', default_values_t = Matching::ALL)]
+    /// How the NIC matches: optimistically, by the paper's phases on --workers, in order by one
+    /// worker, or so one message after the other
+    #[arg(long, value_enum, value_name = "HOW,..", value_delimiter = ',', default_values_t = Matching::OF_BLOCKS)]
     matching: Vec<Matching>,
     /// Numbers of handlers to measure, instead of --handlers
     #[arg(long, value_name = "N,..", value_delimiter = ',')]
@@ -264,7 +264,7 @@ impl Args {
 
     /// The NIC with this many handlers, once for each way to match.
     fn nics(&self, handlers: usize) -> impl Iterator<Item = Peer> + Clone {
-        let peer = move |&matching| Peer::Nic { handlers, matching };
+        let peer = move |&matching| Peer::nic(handlers, matching);
         // As the card does it means optimistically.
         let chosen =
             |matching: &&Matching| self.like.is_none() || **matching == Matching::Optimistic;
@@ -529,14 +529,8 @@ fn ucx(args: &Args) -> anyhow::Result<Option<Ucx>> {
 
 /// Prints the results and writes the files that the arguments name.
 fn show(args: &Args, report: &Report, part: &Part, header: &Header) -> anyhow::Result<()> {
-    let nic = Peer::Nic {
-        handlers: args.nic.handlers(),
-        matching: args
-            .matching
-            .first()
-            .copied()
-            .unwrap_or(Matching::Optimistic),
-    };
+    let first = args.matching.first().copied();
+    let nic = Peer::nic(args.nic.handlers(), first.unwrap_or(Matching::Optimistic));
     // The full table has the warnings in its header; elsewhere they would be in the way.
     if args.format != Format::Table || args.is_short() {
         for warning in &header.warnings {

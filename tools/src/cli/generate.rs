@@ -5,7 +5,7 @@ use std::iter;
 
 use anyhow::Context;
 use dpamatch::stream::{Event, Generator, Profile};
-use dpamatch_tools::workload::{Order, Pattern, Workload};
+use dpamatch_tools::workload::{Order, Pattern, Workload, lying};
 use serde_json::{Map, Value, json};
 
 use super::document::Lines;
@@ -34,6 +34,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["events", "kind"], hide_possible_values = true,
           value_parser = choice::<Pattern>())]
     pattern: Option<Pattern>,
+    /// Let the senders of so many per cent of the messages lie about the hashes in their headers
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_value_t = 0,
+          default_missing_value = "50", value_parser = clap::value_parser!(u32).range(0..=100))]
+    lying: u32,
     #[command(flatten)]
     numbers: Numbers,
 }
@@ -112,15 +116,25 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             "# dpamatch gen --pattern {pattern} --ranks {ranks} --rounds {rounds} --pending {pending} \
              --communicators {comms} --wild {any} --late {early} --order {order} --bytes {bytes} --seed {seed}"
         );
-        return write(args.format, &comment, events, &mut *out);
+        return args.write(comment, events, &mut *out);
     }
     let comment = format!("# dpamatch gen --seed {seed} --events {events} --kind {kind}");
-    write(
-        args.format,
-        &comment,
-        Generator::new(*seed, *events, *kind),
-        &mut *out,
-    )
+    args.write(comment, Generator::new(*seed, *events, *kind), &mut *out)
+}
+
+impl Args {
+    fn write(
+        &self,
+        mut comment: String,
+        events: impl Iterator<Item = Event>,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        if self.lying > 0 {
+            comment += &format!(" --lying {}", self.lying);
+        }
+        let events = lying(events, self.lying, self.seed);
+        write(self.format, &comment, events, out)
+    }
 }
 
 fn write(

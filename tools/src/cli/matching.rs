@@ -5,8 +5,9 @@ use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
 use dpamatch::engine::BinCount;
-use dpamatch::registry::EngineOptions;
+use dpamatch::registry::{EngineOptions, Hashing};
 use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
+use dpamatch_tools::counted;
 use serde_json::{Map, Value, json};
 
 use super::document::Lines;
@@ -60,9 +61,23 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     } else {
         Vec::new()
     };
-    let ended = if args.format == Lines::Json {
+    let lies = Cell::new(0_u64);
+    let ran = {
+        let json = args.format == Lines::Json;
         let mut outcomes = Vec::new();
-        let ended = run_stream(&name, matcher.as_mut(), input, args.format, &mut outcomes)?;
+        let to: &mut dyn Write = if json { &mut outcomes } else { &mut *out };
+        let ran = run_stream(&name, matcher.as_mut(), input, args.format, &lies, to);
+        ran.map(|ended| (ended, json.then_some(outcomes)))
+    };
+    if is_nic && lies.get() > 0 && options.hashing() == Hashing::Trust {
+        eprintln!(
+            "note: {name}: the senders of {} lie about hashes, and the NIC trusts them, so it can \
+             match otherwise than the oracle; --nic hashes=verify and hashes=ignore do not",
+            counted(lies.get(), "message")
+        );
+    }
+    let (ended, outcomes) = ran?;
+    if let Some(outcomes) = outcomes {
         let complete = ended.is_none();
         let results = results(
             &args.engine,
@@ -73,10 +88,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         )?;
         document::write(&mut *out, &document::document(&[], results))?;
         out.flush()?;
-        ended
-    } else {
-        run_stream(&name, matcher.as_mut(), input, args.format, &mut *out)?
-    };
+    }
     match ended {
         Some(error) => Err(input::unreadable(&name, error)),
         None if args.stats => print_counters(matcher.as_ref(), settings),
@@ -92,6 +104,7 @@ fn run_stream(
     matcher: &mut dyn StreamMatcher,
     input: impl BufRead,
     format: Lines,
+    lies: &Cell<u64>,
     out: &mut dyn Write,
 ) -> anyhow::Result<Option<ReadError>> {
     let mut reader = Reader::new(input);
@@ -103,6 +116,9 @@ fn run_stream(
             return None;
         }
         let event = reader.next()?;
+        if let Ok(event) = &event {
+            lies.set(lies.get() + u64::from(event.lie() != 0));
+        }
         event
             .map_err(|error| (cut_off.set(true), read_error = Some(error)))
             .ok()

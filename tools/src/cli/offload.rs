@@ -1,21 +1,23 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use dpamatch::engine::Behind;
 use dpamatch::registry::EngineOptions;
 use dpamatch_predict::{HANDLERS_MAX, Profile, Setup};
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::counted;
 use dpamatch_tools::offload::{
-    Advised, Answer, BUILT_IN, BreakEven, Card, Gain, Host, InOrder, Matcher, OffloadError,
-    Question, Range, Remark, Report,
+    Advised, Answer, BUILT_IN, BreakEven, Card, Gain, Hardware, Host, InOrder, Matcher,
+    OffloadError, PUBLISHED, Question, Range, Remark, Report, Rooms,
 };
 use dpamatch_tools::table::{Column, Table};
 use dpamatch_traces::OpenOptions;
+use dpamatch_vocabulary::Choice;
 
 use super::analyze::name_of;
 use super::document::Save;
-use super::input::built_in_or_file;
+use super::input::{built_in_or_file, choice};
 use super::predict::profile_text;
 use super::progress::bar;
 use super::table::{Format, Wide, write};
@@ -41,6 +43,14 @@ pub(super) struct Args {
     /// Entries of such a card: ConnectX in UCX has 1024, BXI 256 [default: as --receives]
     #[arg(long, value_name = "L", requires = "hardware", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     list_entries: Option<u32>,
+    /// Each card with its own published room: DPA 1024, ConnectX 1024, BXI 256, Cassini 16384,
+    /// ALPU 256
+    #[arg(long, requires = "hardware", conflicts_with_all = ["list_entries", "receives"])]
+    own_room: bool,
+    /// Engine behind each full card, the DPA included [default: as --engine, or a list if that
+    /// cannot stand there]
+    #[arg(long, value_name = "NAME", requires = "hardware", value_parser = choice::<Behind>())]
+    behind: Option<Behind>,
     /// Engine that matches on the host today
     #[arg(long, value_name = "NAME", default_value = "list", value_parser = engines::software(&[]))]
     engine: String,
@@ -96,6 +106,12 @@ impl Args {
         Ok((text, host))
     }
 
+    /// The engine behind a full card: as asked, or the host's if it can stand there.
+    fn behind(&self) -> Behind {
+        let host = Behind::named(&self.engine).unwrap_or(Behind::List);
+        self.behind.unwrap_or(host)
+    }
+
     fn question(&self) -> anyhow::Result<Question> {
         let text = profile_text(&self.profile)?;
         let profile = Profile::read(&text, &self.overrides)
@@ -119,9 +135,13 @@ impl Args {
             },
             worth: self.worth / 100.0,
             communicators: self.per_communicator,
-            hardware: self
-                .hardware
-                .then(|| self.list_entries.unwrap_or(self.receives as u32)),
+            hardware: self.hardware.then(|| Hardware {
+                rooms: match self.own_room {
+                    true => Rooms::Published,
+                    false => Rooms::Equal(self.list_entries.unwrap_or(self.receives as u32)),
+                },
+                behind: self.behind(),
+            }),
         })
     }
 
@@ -422,19 +442,44 @@ fn matchers(name: &str, report: &Report, question: &Question) -> Table {
         ("high_us", |it| it.host_us.high.into()),
     ];
     let title = format!("{name}: who matches, with room for so many receives on the card");
-    let engine = question.engine.name;
-    let behind = match engine {
-        "list" => "behind each full card: a list".to_owned(),
-        _ => format!("behind a full dpa: {engine}, as on the host; behind the others: a list"),
-    };
     let table = Table::of("matchers", title, &report.matchers)
         .columns(&columns)
         .keyed(1);
-    table
+    let table = table
         .note("on_card_%: messages that the card matches; no_room_%: receives that never fit; changes: of control, all ranks")
         .note("steps: entries passed per message; host_us: the host's time for all ranks, likely, low and high")
         .note("card_us: a message's mean time on the card; -: no vendor publishes it, so host_us alone ranks no card")
-        .note(behind)
+        .note("dpa: the emulated NIC, whose host takes over at once and gives back as soon as it can; only card_us comes from virtual time, where the host never gives back");
+    let notes = question.hardware.map(room_notes).unwrap_or_default();
+    notes.into_iter().fold(table, Table::note)
+}
+
+/// The rooms with their sources, and what stands behind.
+fn room_notes(Hardware { rooms, behind }: Hardware) -> [String; 2] {
+    let room = match rooms {
+        Rooms::Equal(entries) => format!(
+            "room: {} on each card that matches in hardware (--list-entries), and the DPA's receives (--receives); --own-room takes what each real card has",
+            counted(entries, "entry")
+        ),
+        Rooms::Published => {
+            let each = PUBLISHED.iter().map(|it| {
+                let card = if it.card == "optimistic" {
+                    "dpa"
+                } else {
+                    it.card
+                };
+                format!("{card} {} ({})", it.entries, it.source)
+            });
+            format!(
+                "room of each real card: {}",
+                each.collect::<Vec<_>>().join(", ")
+            )
+        }
+    };
+    [
+        room,
+        format!("behind each full card: {} (--behind)", behind.name()),
+    ]
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {

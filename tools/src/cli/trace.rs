@@ -19,6 +19,7 @@ pub use ranks::Ranks;
 
 mod check;
 mod dump;
+mod goal;
 mod info;
 mod need;
 mod ranks;
@@ -37,6 +38,7 @@ enum Command {
     Info(info::Args),
     Check(check::Args),
     Dump(dump::Args),
+    Goal(goal::Args),
     Timeline(timeline::Args),
 }
 
@@ -59,6 +61,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Command::Info(args) => info::run(args),
         Command::Check(args) => check::run(args),
         Command::Dump(args) => dump::run(args),
+        Command::Goal(args) => goal::run(args),
         Command::Timeline(args) => timeline::run(args),
     }
 }

@@ -1,17 +1,16 @@
 //! Cards that match in hardware, beside the DPA and the host: what fits, who matches, and what
 //! remains for the host.
 
-use dpamatch::engine::Counter;
+use dpamatch::NicConfig;
+use dpamatch::engine::{BinCount, Counter};
 use dpamatch::registry::{self, EngineOptions};
-use dpamatch::stream::{RunError, StreamMatcher};
+use dpamatch::stream::{Outcome, RunError, StreamMatcher};
 use serde::Serialize;
 
 use super::demand::Part;
+use super::rooms::{Hardware, PublishedRoom};
 use super::{Costs, Demand, Host, Range, Service};
 use crate::analyze::tell_sizes;
-
-/// The engines that stand for such cards.
-const DESIGNS: [&str; 3] = ["hw-list", "portals", "alpu"];
 
 /// A place where a program's messages can be matched.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -29,7 +28,7 @@ pub struct Matcher {
     /// Time that messages wait for the card itself, summed over all, in microseconds. `None`: no
     /// vendor publishes it.
     pub card_us: Option<f64>,
-    /// Times that matching went from the card to the host or back. The DPA's is not counted.
+    /// Times that matching went from the card to the host or back. The DPA's are not counted.
     pub changes: Option<u64>,
     /// Entries that the card and the host passed.
     pub card_steps: Option<u64>,
@@ -73,16 +72,53 @@ fn price(demand: &Demand, host: &Host, share: Share) -> Range {
         * 1e-3
 }
 
+fn count(counters: &[Counter], name: &str) -> u64 {
+    let counter = counters.iter().find(|counter| counter.name == name);
+    counter.map_or(0, |counter| counter.value)
+}
+
+/// The DPA's share: the emulated NIC with twice as many bins as receives, as the prototype has, and
+/// a host that answers at once, so that a communicator returns as soon as the NIC can hold it.
+fn dpa(part: Part<'_>, receives: usize, hardware: Hardware) -> Result<Share, RunError> {
+    let bins = (2 * receives).next_power_of_two().min(1 << 16) as u32;
+    let options = EngineOptions {
+        bins: BinCount::new(bins).expect("2 to 65536"),
+        nic: NicConfig {
+            receives,
+            communicators: part.comms().len().max(1),
+            ..NicConfig::default()
+        },
+        threads: false,
+        behind: hardware.behind,
+        ..EngineOptions::default()
+    };
+    let entry = registry::find("optimistic").expect("the registry has the NIC");
+    let built = entry.build(&options);
+    let mut nic = built.map_err(|error| RunError::Engine(Box::new(error)))?;
+    let mut matched = 0;
+    nic.run(&mut part.events().map(|(event, _)| event), &mut |outcome| {
+        matched += u64::from(matches!(outcome, Outcome::Matched { .. }))
+    })?;
+    let counters = nic.counters();
+    Ok(Share {
+        on_card: matched - count(&counters, "software_matches"),
+        no_room: count(&counters, "software_posts"),
+        moved: 0,
+        host_steps: count(&counters, "software_steps"),
+    })
+}
+
 impl Matcher {
-    /// The host, the DPA, and the hardware designs, with room for so many receives and entries.
+    /// The host, the DPA with this room, and the cards that match in hardware. Each row replays the
+    /// events of the part; only a message's time on the DPA comes from virtual time.
     pub(super) fn all(
         part: Part<'_>,
         demand: &Demand,
         service: &Service,
         costs: &Costs,
         host: &Host,
-        receives: u64,
-        entries: u32,
+        receives: usize,
+        hardware: Hardware,
     ) -> Result<Vec<Self>, RunError> {
         let &Demand {
             posts, messages, ..
@@ -100,69 +136,65 @@ impl Matcher {
             host_steps: demand.steps,
             host_us: costs.now_us,
         };
-        let host_share = service.messages_in_software as f64 / messages.max(1) as f64;
+        let room = hardware.rooms.of_dpa(receives);
+        let share = dpa(part, room, hardware)?;
         let dpa = Self {
             name: "dpa",
-            on_card: service.matched,
-            no_room: service.receives_in_software,
-            room: Some(receives),
+            room: Some(room as u64),
             card_us: Some(service.latency_us * messages as f64),
             changes: None,
             card_steps: None,
-            host_steps: (demand.steps as f64 * host_share).round() as u64,
-            host_us: costs.after_us,
-            ..none
+            ..none.with(share, demand, host)
         };
-        let hardware = DESIGNS
-            .into_iter()
-            .map(|name| Self::hardware(name, part, none, demand, host, entries));
-        [Ok(none), Ok(dpa)].into_iter().chain(hardware).collect()
+        let mut all = vec![none, dpa];
+        for card in hardware.rooms.cards() {
+            all.push(Self::hardware(card, part, none, demand, host, hardware)?);
+        }
+        Ok(all)
+    }
+
+    fn with(self, share: Share, demand: &Demand, host: &Host) -> Self {
+        debug_assert!(share.on_card <= demand.messages && share.no_room <= demand.posts);
+        Self {
+            on_card: share.on_card,
+            no_room: share.no_room,
+            host_steps: share.host_steps,
+            host_us: price(demand, host, share),
+            ..self
+        }
     }
 
     fn hardware(
-        name: &'static str,
+        card: PublishedRoom,
         part: Part<'_>,
         none: Self,
         demand: &Demand,
         host: &Host,
-        entries: u32,
+        hardware: Hardware,
     ) -> Result<Self, RunError> {
         let options = EngineOptions {
-            list_entries: entries,
+            list_entries: card.entries,
+            behind_cards: hardware.behind,
             ..EngineOptions::default()
         };
-        let entry = registry::find(name).expect("the registry has the designs");
+        let entry = registry::find(card.engine).expect("the registry has the designs");
         let mut engine = entry.engine(&options).expect("a software engine");
         tell_sizes(part.view, engine.as_mut());
         engine.run(&mut part.events().map(|(event, _)| event), &mut |_| ())?;
-        let counters: Vec<Counter> = engine.own_counters();
-        let count = |name: &str| {
-            let counter = counters.iter().find(|counter| counter.name == name);
-            counter.map_or(0, |counter| counter.value)
+        let counters = engine.own_counters();
+        let share = Share {
+            on_card: count(&counters, "card_matches"),
+            no_room: count(&counters, "host_receives"),
+            moved: count(&counters, "moved_entries"),
+            host_steps: count(&counters, "host_steps"),
         };
-        let (on_card, no_room) = (count("card_matches"), count("host_receives"));
-        debug_assert!(on_card <= demand.messages && no_room <= demand.posts);
-        let host_steps = count("host_steps");
         Ok(Self {
-            name,
-            on_card,
-            no_room,
-            room: Some(entries.into()),
+            name: card.card,
+            room: Some(card.entries.into()),
             card_us: None,
-            changes: Some(count("control_changes")),
-            card_steps: Some(count("card_steps")),
-            host_steps,
-            host_us: price(
-                demand,
-                host,
-                Share {
-                    on_card,
-                    no_room,
-                    moved: count("moved_entries"),
-                    host_steps,
-                },
-            ),
-            ..none
+            changes: Some(count(&counters, "control_changes")),
+            card_steps: Some(count(&counters, "card_steps")),
+            ..none.with(share, demand, host)
         })
     }
 

@@ -18,6 +18,7 @@ mod orders;
 mod range;
 mod remarks;
 mod report;
+mod rooms;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -30,4 +31,5 @@ pub use orders::InOrder;
 pub use range::Range;
 pub use remarks::{Remark, RemarkKind};
 pub use report::{Advised, Length, OffloadError, Question, Report};
+pub use rooms::{Hardware, PUBLISHED, PublishedRoom, Rooms};
 pub use verdict::{Answer, BreakEven, Costs, Gain, Reason, Verdict};

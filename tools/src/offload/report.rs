@@ -13,7 +13,7 @@ use super::hardware::Matcher;
 use super::orders::{self, InOrder};
 use super::remarks::{self, Remark, RemarkKind};
 use super::verdict::{BreakEven, Costs, Gain, Reason};
-use super::{Answer, Card, CardError, Demand, Host, Service, Verdict};
+use super::{Answer, Card, CardError, Demand, Hardware, Host, Service, Verdict};
 use crate::analyze::order::{Network, Order};
 use crate::analyze::{Program, Run};
 
@@ -30,8 +30,8 @@ pub struct Question {
     pub worth: f64,
     /// Also judge each communicator, as if it alone were offloaded.
     pub communicators: bool,
-    /// Also match on cards whose hardware has this many entries.
-    pub hardware: Option<u32>,
+    /// Also match on cards that match in hardware.
+    pub hardware: Option<Hardware>,
 }
 
 /// A part of the run with its verdict.
@@ -236,13 +236,14 @@ impl Question {
                 by_comm.insert(comm, weighed);
             }
         }
-        let matchers = self.hardware.map_or(Ok(Vec::new()), |entries| {
-            let receives = self.card.setup.receives as u64;
+        let matchers = self.hardware.map_or(Ok(Vec::new()), |hardware| {
+            let receives = self.card.setup.receives;
             let (demand, service, costs) = (&all.demand, &all.service, &all.costs);
-            Matcher::all(whole, demand, service, costs, &self.host, receives, entries)
+            let host = &self.host;
+            Matcher::all(whole, demand, service, costs, host, receives, hardware)
         });
         let matchers = matchers.map_err(|error| OffloadError::Engine {
-            engine: "hw-list",
+            engine: "beside the card",
             rank: whole.view.program.rank,
             error,
         })?;

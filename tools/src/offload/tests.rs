@@ -5,6 +5,7 @@ use crate::analyze::order::Network;
 use crate::analyze::{
     Action, End, LocalComm, Program, Run, Step, Transfer, TransferKind, UNKNOWN_BYTES,
 };
+use dpamatch::engine::Behind;
 use dpamatch::registry::{self, EngineOptions};
 use dpamatch_predict::{Profile, Setup};
 
@@ -252,7 +253,10 @@ fn a_probe_is_no_message_on_any_card() {
     );
     for entries in [1, 2, 256] {
         let mut question = question();
-        question.hardware = Some(entries);
+        question.hardware = Some(Hardware {
+            rooms: Rooms::Equal(entries),
+            behind: Behind::List,
+        });
         let report = report(&run, &question);
         let demand = report.application.demand;
         assert_eq!((demand.messages, demand.posts, demand.probes), (2, 2, 5));

@@ -116,6 +116,7 @@ impl Events {
             envelope,
             bytes: Some(self.workload.bytes),
             coll: self.workload.mark(key),
+            lie: 0,
         }
     }
 

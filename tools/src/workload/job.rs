@@ -521,6 +521,7 @@ impl Stream<'_> {
                 envelope,
                 bytes: None,
                 coll,
+                lie: 0,
             });
             self.messages += 1;
         }

@@ -19,15 +19,19 @@
 //! | [`coll-gather`](Pattern::CollGather) | dedicated queues | `pending` of each other rank |
 //! | [`allreduce`](Pattern::Allreduce) | dedicated queues | `pending` of each partner of recursive doubling |
 //! | [`iallgather`](Pattern::Iallgather) | dedicated queues | `pending` of each other rank |
+//! | [`experts`](Pattern::Experts) | GShard, ICLR 2021 | 0 to 2 `pending` of each other rank, one tag |
+//! | [`pipeline`](Pattern::Pipeline) | Megatron-LM, SC21 | `pending` from each of two neighbours, one tag |
 
 mod events;
 mod job;
+mod liars;
 mod order;
 mod pattern;
 
 use dpamatch_vocabulary::CommId;
 pub use events::Events;
 pub use job::{App, Job};
+pub use liars::lying;
 pub use order::{NEAR, Order};
 pub use pattern::Pattern;
 

@@ -36,6 +36,14 @@ choices! {
         Allreduce = "allreduce",
         /// A linear MPI_Iallgather: all receives posted at once, in ring order.
         Iallgather = "iallgather",
+        /// Experts of a model in training, GShard's dispatch and combine: in a round each other
+        /// rank sends no, `pending` or twice `pending` chunks, all with one tag. Receives are
+        /// posted at once, by rank. The next round sends the same back.
+        Experts = "experts",
+        /// A middle stage of pipeline training, one forward and one backward: `pending` times in a
+        /// round activations from the stage before and gradients from the stage behind, two
+        /// receives posted at a time, all with one tag.
+        Pipeline = "pipeline",
     }
 }
 
@@ -112,6 +120,18 @@ impl Pattern {
                 ..usual
             },
             Self::Iallgather => Workload { early: 25, ..usual },
+            Self::Experts => Workload {
+                ranks: 256,
+                pending: 2,
+                early: 30,
+                ..usual
+            },
+            Self::Pipeline => Workload {
+                ranks: 8,
+                pending: 32,
+                order: Order::Near,
+                ..usual
+            },
         }
     }
 }
@@ -129,6 +149,8 @@ impl Workload {
         match self.pattern {
             Pattern::Senders | Pattern::Gather | Pattern::Alltoall => others * pending,
             Pattern::Ring | Pattern::Iallgather | Pattern::CollGather => others * pending,
+            Pattern::Experts => others * pending,
+            Pattern::Pipeline => 2 * pending,
             Pattern::Depth => 1,
             Pattern::Halo2d => 8 * pending,
             Pattern::Halo3d => 26 * pending,
@@ -148,10 +170,10 @@ impl Workload {
 
     /// Most receives posted before their messages arrive.
     pub(super) fn group(&self) -> u64 {
-        if self.pattern == Pattern::Alltoall {
-            4
-        } else {
-            u64::MAX
+        match self.pattern {
+            Pattern::Alltoall => 4,
+            Pattern::Pipeline => 2,
+            _ => u64::MAX,
         }
     }
 
@@ -220,7 +242,36 @@ impl Workload {
                 coll: Some("iallgather"),
                 ..p2p(behind, 0)
             },
+            Pattern::Experts => {
+                let sender = self.expert_sender(round, i);
+                p2p(((me + 1 + sender) % ranks) as u32, 0)
+            }
+            Pattern::Pipeline => {
+                let stage = me + if i % 2 == 0 { ranks - 1 } else { 1 };
+                p2p((stage % ranks) as u32, 0)
+            }
         }
+    }
+
+    /// The sender of a chunk, counted from the receiver. Of three senders one sends nothing, one
+    /// `pending` chunks and one twice as many, drawn anew after two rounds; the one or two that are
+    /// left over send `pending`.
+    fn expert_sender(&self, round: u64, i: u64) -> u64 {
+        let (others, pending) = (u64::from(self.ranks - 1), u64::from(self.pending));
+        let (three, place) = (i / (3 * pending), i % (3 * pending));
+        if 3 * three + 2 >= others {
+            return 3 * three + place / pending;
+        }
+        let draw = mix(self.seed ^ (round / 2) << 32 ^ three) % 6;
+        // The one that sends nothing, and which of the others sends more.
+        let (none, first_twice) = (draw / 2, draw % 2 == 0);
+        let first = place < if first_twice { 2 * pending } else { pending };
+        let [low, high] = match none {
+            0 => [1, 2],
+            1 => [0, 2],
+            _ => [0, 1],
+        };
+        3 * three + if first { low } else { high }
     }
 
     fn doubled(&self, step: u64) -> u32 {
@@ -308,5 +359,45 @@ mod tests {
         };
         let partners: Vec<u32> = (0..9).map(|step| workload.key(0, step).source).collect();
         assert_eq!(partners, [501, 502, 496, 508, 484, 468, 436, 372, 244]);
+    }
+
+    /// Of eleven other ranks, three triples of senders with 0, 3 and 6 chunks, and two with 3. The
+    /// combine after a dispatch has the same chunks.
+    #[test]
+    fn experts_get_chunks_from_two_of_three_senders() {
+        let workload = Workload {
+            ranks: 12,
+            pending: 3,
+            ..Pattern::Experts.usual()
+        };
+        let chunks = |round| {
+            let mut chunks = [0; 12];
+            let mut last = 0;
+            for i in 0..workload.elements(round) {
+                let sender = (workload.key(round, i).source + 12 - 7) % 12;
+                assert!(sender >= last, "by rank behind the receiver");
+                last = sender;
+                chunks[sender as usize] += 1;
+            }
+            chunks
+        };
+        let dispatch = chunks(0);
+        assert_eq!(workload.elements(0), 33);
+        for three in dispatch[..9].chunks(3) {
+            let mut sorted = three.to_vec();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 3, 6], "{dispatch:?}");
+        }
+        assert_eq!(dispatch[9..], [3, 3, 0]);
+        assert_eq!(chunks(1), dispatch);
+        assert!((1..20).any(|round| chunks(2 * round) != dispatch));
+    }
+
+    #[test]
+    fn a_stage_has_two_neighbours() {
+        let workload = Pattern::Pipeline.usual();
+        let sources: Vec<_> = (0..4).map(|i| workload.key(5, i).source).collect();
+        assert_eq!(sources, [3, 5, 3, 5]);
+        assert_eq!((workload.elements(0), workload.group()), (64, 2));
     }
 }

@@ -8,6 +8,7 @@ mod errors;
 mod explore;
 #[cfg(unix)]
 mod files;
+mod goal;
 #[cfg(target_os = "linux")]
 mod guard;
 mod help;

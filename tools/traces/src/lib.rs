@@ -1,5 +1,5 @@
 //! Readers of recorded MPI calls of real programs, independent of the recording format: DUMPI
-//! (binary files, and texts of `dumpi2ascii`) and OTF2.
+//! (binary files, and texts of `dumpi2ascii`), OTF2, and GOAL texts of LogGOPSim.
 //!
 //! - [`TraceSource`]: a run; [`RankReader`]: the calls of one rank, one at a time.
 //! - [`Call`]: its times and its operation ([`Op`]). Calls outside matching keep their [`Function`]
@@ -38,6 +38,7 @@ mod ending;
 mod envelope;
 mod error;
 mod function;
+mod goal;
 mod handle;
 mod interpret;
 mod open;

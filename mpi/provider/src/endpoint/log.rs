@@ -175,6 +175,7 @@ impl Log {
                         envelope: carried.envelope,
                         bytes,
                         coll: None,
+                        lie: 0,
                     },
                     outcome,
                 )

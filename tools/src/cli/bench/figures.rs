@@ -120,6 +120,7 @@ fn over_handlers(
         let name = match matching {
             Matching::Optimistic => row.point.scenario.to_string(),
             Matching::InOrder => format!("{}, in order", row.point.scenario),
+            Matching::OneByOne => format!("{}, one by one", row.point.scenario),
         };
         if !series.iter().any(|series| series.name == name) {
             let value = |&handlers: &usize| {
@@ -217,7 +218,7 @@ fn handlers(report: &Report) -> Option<Figure> {
             .fold(figure, |figure, (window, calibrated)| {
                 figure.with(panel(
                     title(window, calibrated),
-                    over_handlers(report, window, calibrated, size, &Matching::ALL),
+                    over_handlers(report, window, calibrated, size, &Matching::OF_BLOCKS),
                 ))
             }),
     )

@@ -115,6 +115,10 @@ fn name(peer: Peer) -> &'static str {
             matching: Matching::InOrder,
             ..
         } => "in order",
+        Peer::Nic {
+            matching: Matching::OneByOne,
+            ..
+        } => "one by one",
         Peer::Ucx => "UCX",
         peer => peer.name(),
     }

@@ -297,6 +297,10 @@ fn read(name: &str, input: impl io::BufRead) -> anyhow::Result<Vec<Operation>> {
 }
 
 fn operation(event: &Event) -> Result<Operation, BadInput> {
+    if event.lie() != 0 {
+        let what = "only match runs senders that lie";
+        return Err(BadInput(format!("{event}: {what}")));
+    }
     match event.operation(0, 0) {
         Operation::Probe { .. } => Err(BadInput(format!(
             "{event}: probes cannot be explored, only posts, arrivals and cancels"
@@ -325,6 +329,7 @@ fn event(operation: &Operation) -> Option<Event> {
             envelope,
             bytes: None,
             coll: None,
+            lie: 0,
         },
         Operation::Cancel { recv } => Event::Cancel { recv },
         _ => return None,

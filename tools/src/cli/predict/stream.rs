@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use dpamatch::stream::Reader;
 use dpamatch_tools::sequence;
 
+use super::super::BadInput;
 use super::super::input::{file_or_stdin, unreadable};
 use super::Common;
 use super::handlers::{SpanArgs, detail};
@@ -26,6 +27,10 @@ pub(super) fn run(args: &StreamArgs, common: &Common) -> anyhow::Result<()> {
     let (name, input) = file_or_stdin(&args.file)?;
     let events: Result<Vec<_>, _> = Reader::new(input).collect();
     let events = events.map_err(|error| unreadable(&name, error))?;
+    if let Some(liar) = events.iter().find(|event| event.lie() != 0) {
+        let what = "only match runs senders that lie";
+        return Err(BadInput(format!("{name}: {liar}: {what}")).into());
+    }
     detail(
         &args.posts.workload(name, sequence(events))?,
         args.handlers,

@@ -12,7 +12,7 @@ fn does_it_pay_as_people_read() {
     shown(
         "offload $recorder/fan-in-4.dumpi.tar.xz --hardware --list-entries 9 --engine bins --wide",
     )
-    .whole(37, "f58d0ca03b164831");
+    .whole(39, "4d5a5cc953bf94dd");
     shown(
         "offload $recorder/lammps-4.dumpi.tar.xz --hardware --per-rank --per-communicator \
         --format csv",
@@ -49,12 +49,46 @@ fn does_it_pay_as_people_read() {
 fn host_dpa_and_hardware_have_the_same_room() {
     shown("offload $recorder/fan-in-4.dumpi.tar.xz --hardware --wide")
         .has_lines(&["matcher room on_card_% no_room_% changes card_steps host_steps card_us host_us low_us high_us", "host - 0 0 0 0 433.7 0 19917 2217 94355", "dpa 1,024 100.0 0 - - 0 267.3 432.0 162.0 999.0", "hw-list 1,024 100.0 0 0 433.7 0 - 432.0 162.0 999.0", "portals 1,024 100.0 0 0 433.7 0 - 432.0 162.0 999.0", "alpu 1,024 100.0 0 0 1.000 0 - 432.0 162.0 999.0"])
-        .has("behind each full card: a list");
+        .has("behind each full card: list (--behind)");
     shown("offload $recorder/fan-in-4.dumpi.tar.xz --hardware --receives 256 --format json")
         .json("/traces/0/report/matchers/1/room", "256")
-        .json("/traces/0/report/matchers/1/no_room", "2444")
+        .json("/traces/0/report/matchers/1/no_room", "2343")
         .json("/traces/0/report/matchers/2/room", "256")
         .json("/traces/0/report/matchers/2/card_us", "null");
+}
+
+/// Each card has its published room, and the same engine stands behind all of them. Another engine
+/// there changes the host's steps, and nothing on the cards.
+#[test]
+fn cards_have_their_own_room_and_one_engine_behind_all() {
+    shown("offload $recorder/fan-in-4.dumpi.tar.xz --hardware --own-room --behind ucx --wide")
+        .has_lines(&[
+            "dpa 1,024 100.0 0 - - 0 267.3 432.0 162.0 999.0",
+            "hw-list 1,024 100.0 0 0 433.7 0 - 432.0 162.0 999.0",
+            "portals 256 9.481 90.52 1 71.98 1.629 - 336.8 122.0 1062",
+            "portals-cassini 16,384 100.0 0 0 433.7 0 - 432.0 162.0 999.0",
+            "alpu 256 33.07 71.56 0 1.000 1.253 - 362.5 132.7 1056",
+        ])
+        .has("behind each full card: ucx (--behind)")
+        .has("portals 256 (BXI in UCX), portals-cassini 16384 (Cassini: an engine's pool");
+    for (behind, dpa, list, portals, alpu) in [
+        ("list", "297.3", "224.8", "361.7", "223.1"),
+        ("bins", "0.9500", "0.8204", "1.076", "0.7726"),
+    ] {
+        let line = format!(
+            "offload $recorder/fan-in-4.dumpi.tar.xz --hardware --receives 256 --behind {behind}"
+        );
+        let rows = [
+            format!("dpa 256 18.96 86.78 - - {dpa} 404.1"),
+            format!("hw-list 256 28.44 71.56 5 208.9 {list} -"),
+            format!("portals 256 9.481 90.52 1 71.98 {portals} -"),
+            format!("alpu 256 33.07 71.56 0 1.000 {alpu} -"),
+        ];
+        let shown = shown(&line);
+        for row in &rows {
+            shown.has(row);
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Rank, TraceError, TraceSource, otf2};
+use super::{Rank, TraceError, TraceSource, goal, otf2};
 
 mod archive;
 mod decompress;
@@ -21,9 +21,10 @@ pub struct OpenOptions {
 }
 
 /// Opens a trace: a folder with a run's files, the `.meta` file of one of several runs in a folder,
-/// a `.tar` archive, the file of a single rank, or an OTF2 archive, named by its folder or its
-/// `.otf2` file. Other files are DUMPI binary files or texts of `dumpi2ascii`, compressed or not
-/// with gzip, xz or zstd. Their contents decide the format; only the rank comes from the name.
+/// a `.tar` archive, the file of a single rank, a GOAL text `NAME.goal`, or an OTF2 archive, named
+/// by its folder or its `.otf2` file. Other files are DUMPI binary files or texts of `dumpi2ascii`,
+/// compressed or not with gzip, xz or zstd. Their contents decide the format; only the rank comes
+/// from the name.
 ///
 /// # Errors
 /// The path cannot be read, or it has no trace or several. Opening a rank finds the errors of its
@@ -46,6 +47,9 @@ pub struct OpenOptions {
 /// }
 /// ```
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn TraceSource>, TraceError> {
+    if goal::is_goal(path) {
+        return Ok(Box::new(goal::Goal::open(path)?));
+    }
     Ok(match otf2::find(path)? {
         Some(anchor) => Box::new(otf2::Archive::open(&anchor, options)?),
         None => Box::new(find::find(path, options)?),
