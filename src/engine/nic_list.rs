@@ -17,7 +17,7 @@
 use dpamatch_vocabulary::Selector;
 
 use super::chain::{Chain, Slab};
-use super::entry::{Entry, PostedReceive, UnexpectedMessage};
+use super::entry::{Entry, Pattern, PostedReceive, UnexpectedMessage};
 use super::linear::{Linear, Policy, Queue};
 use super::{Behind, Counter, Engine, Load, MsgId, QueueStats, RecvId};
 
@@ -88,7 +88,7 @@ impl Hosted for UnexpectedMessage {
     }
 
     fn seek(wanted: &Self::Wanted, engine: &mut dyn Engine, stays: bool) -> Option<u32> {
-        let &(comm, selector) = wanted;
+        let &Pattern { comm, selector } = wanted;
         let found = match stays {
             true => engine.probe(comm, selector),
             false => engine.mprobe(comm, selector),

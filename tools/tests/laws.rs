@@ -270,6 +270,7 @@ fn steps(engine: &str, receives: u32) -> u64 {
         },
         bytes: None,
         coll: None,
+        lie: 0,
     };
     let entry = registry::find(engine).expect("an engine");
     let mut matcher = entry.build(&options).expect("possible");

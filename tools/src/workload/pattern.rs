@@ -247,7 +247,7 @@ impl Workload {
                 p2p(((me + 1 + sender) % ranks) as u32, 0)
             }
             Pattern::Pipeline => {
-                let stage = me + if i % 2 == 0 { ranks - 1 } else { 1 };
+                let stage = me + if i.is_multiple_of(2) { ranks - 1 } else { 1 };
                 p2p((stage % ranks) as u32, 0)
             }
         }
@@ -264,7 +264,7 @@ impl Workload {
         }
         let draw = mix(self.seed ^ (round / 2) << 32 ^ three) % 6;
         // The one that sends nothing, and which of the others sends more.
-        let (none, first_twice) = (draw / 2, draw % 2 == 0);
+        let (none, first_twice) = (draw / 2, draw.is_multiple_of(2));
         let first = place < if first_twice { 2 * pending } else { pending };
         let [low, high] = match none {
             0 => [1, 2],

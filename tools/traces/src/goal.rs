@@ -269,13 +269,10 @@ impl Block {
             }
         }
         let (mut begun, mut waited) = (vec![false; count], vec![false; count]);
-        // Those that can begin at once, and those that can begin after a wait.
+        // Those that can begin immediately, and those that can begin after a wait.
         let (mut free, mut held) = (BinaryHeap::new(), BinaryHeap::new());
-        for at in 0..count {
-            if missing[at] == 0 {
-                free.push(Reverse(at));
-            }
-        }
+        let first = missing.iter().enumerate().filter(|it| *it.1 == 0);
+        free.extend(first.map(|(at, _)| Reverse(at)));
         let (mut calls, mut waits, mut now) = (vec![(Begun::Start, 0)], Vec::new(), 0_i64);
         let mut wait = |those: Vec<usize>, now, calls: &mut Vec<(Begun, i64)>| {
             let (first, count) = (waits.len(), those.len());
