@@ -72,6 +72,11 @@ pub trait Policy<P, U>: Send {
     /// A message will be put in the UMQ.
     fn before_store(&mut self, _prq: &mut P, _umq: &mut U) {}
 
+    /// Whether searches and removals, too, change the memory of the queues.
+    fn grows_by_searches(&self, _prq: &P, _umq: &U) -> bool {
+        false
+    }
+
     /// Counters that only this engine has.
     fn own_counters(&self, _prq: &P, _umq: &U) -> Vec<Counter> {
         Vec::new()
@@ -111,13 +116,27 @@ where
         }
     }
 
-    fn remove_posted(&mut self, at: u32) -> RecvId {
+    /// A search has ended, and what it found is removed, if anything.
+    fn searched(&mut self)
+    where
+        X: Policy<P, U>,
+    {
+        if self.policy.grows_by_searches(&self.prq, &self.umq) {
+            self.record_memory();
+        }
+    }
+
+    fn remove_posted(&mut self, at: u32) -> RecvId
+    where
+        X: Policy<P, U>,
+    {
         let (receive, moved) = self.prq.remove(at);
         if moved {
             self.places.renew(&self.prq);
         }
         self.entries.leave(receive.comm);
         self.stats.prq.removed();
+        self.searched();
         receive.recv
     }
 
@@ -173,20 +192,22 @@ where
     }
 
     fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        let at = self
-            .umq
-            .look(&Pattern { comm, selector }, &mut self.stats.umq)?;
-        self.umq.find(at).map(|message| message.msg)
+        let pattern = Pattern { comm, selector };
+        let found = self.umq.look(&pattern, &mut self.stats.umq);
+        self.searched();
+        self.umq.find(found?).map(|message| message.msg)
     }
 
     fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        let at = self
-            .umq
-            .search(&Pattern { comm, selector }, &mut self.stats.umq)?;
-        let (message, _) = self.umq.remove(at);
-        self.entries.leave(message.envelope.comm);
-        self.stats.umq.removed();
-        Some(message.msg)
+        let pattern = Pattern { comm, selector };
+        let found = self.umq.search(&pattern, &mut self.stats.umq);
+        let message = found.map(|at| self.umq.remove(at).0);
+        if let Some(message) = message {
+            self.entries.leave(message.envelope.comm);
+            self.stats.umq.removed();
+        }
+        self.searched();
+        message.map(|message| message.msg)
     }
 
     /// The queues belong to all communicators: their memory is freed once both are empty.

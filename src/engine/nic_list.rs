@@ -338,10 +338,11 @@ impl<E: Hosted> Queue<E> for Parts<E> {
         }
     }
 
-    /// With what the searcher's engine holds.
+    /// With what the searcher holds.
     fn bytes(&self) -> usize {
-        let searcher = self.searcher.as_ref();
-        let behind = searcher.map_or(0, |it| it.engine.stats().memory_bytes as usize);
+        let behind = self.searcher.as_ref().map_or(0, |it| {
+            size_of_val(it.engine.as_ref()) + it.engine.stats().memory_bytes as usize
+        });
         self.entries.bytes() + behind
     }
 
@@ -355,8 +356,9 @@ impl<E: Hosted> Queue<E> for Parts<E> {
             unexpected: load.unexpected + 1,
             ..*load
         };
-        let searcher = self.searcher.as_ref();
-        searcher.map_or(0, |it| it.engine.memory_bound(&load))
+        self.searcher.as_ref().map_or(0, |it| {
+            size_of_val(it.engine.as_ref()) as u64 + it.engine.memory_bound(&load)
+        })
     }
 }
 
@@ -433,6 +435,10 @@ impl Policy<Receives, Messages> for Card {
             NicDesign::Portals => self.has_entry(receives, messages),
             NicDesign::Alpu => messages.on_card < self.room,
         };
+    }
+
+    fn grows_by_searches(&self, receives: &Receives, messages: &Messages) -> bool {
+        receives.searcher.is_some() || messages.searcher.is_some()
     }
 
     fn own_counters(&self, receives: &Receives, messages: &Messages) -> Vec<Counter> {

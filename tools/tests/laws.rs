@@ -12,6 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
 
 use dpamatch::engine::{BinCount, MsgId, RecvId};
 use dpamatch::registry::{self, EngineOptions};
@@ -518,27 +519,33 @@ fn commands_take_instructions_in_proportion() {
             shards(folder, 2, 256 * size as usize)
         }),
     ];
-    for (command, kind, input) in commands {
-        let counts = [1, 4, 16].map(|size| {
-            let folder = tempfile::tempdir().expect("a folder");
-            input(folder.path(), size);
-            let mut run = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-            run.args(command.split(' '));
-            if command == "merge" {
-                let files = fs::read_dir(folder.path()).expect("readable");
-                run.args(files.map(|file| file.expect("readable").path()));
-            } else {
-                run.arg(folder.path());
-            }
-            let said = callgrind(&["--callgrind-out-file=/dev/null"], &mut run);
-            let total = said
-                .lines()
-                .find_map(|line| line.split("Collected : ").nth(1));
-            total
-                .and_then(|it| it.trim().parse().ok())
-                .expect("a number")
-        });
-        let [least, less, more]: [u64; 3] = counts;
-        at_most_five_times(command, kind, less - least, more - less);
+    thread::scope(|scope| {
+        for (command, kind, input) in commands {
+            scope.spawn(move || {
+                let [least, less, more] = [1, 4, 16].map(|size| instructions(command, input, size));
+                at_most_five_times(command, kind, less - least, more - less);
+            });
+        }
+    });
+}
+
+/// What a command executes with an input of this size.
+fn instructions(command: &str, input: Input, size: u32) -> u64 {
+    let folder = tempfile::tempdir().expect("a folder");
+    input(folder.path(), size);
+    let mut run = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+    run.args(command.split(' '));
+    if command == "merge" {
+        let files = fs::read_dir(folder.path()).expect("readable");
+        run.args(files.map(|file| file.expect("readable").path()));
+    } else {
+        run.arg(folder.path());
     }
+    let said = callgrind(&["--callgrind-out-file=/dev/null"], &mut run);
+    let total = said
+        .lines()
+        .find_map(|line| line.split("Collected : ").nth(1));
+    total
+        .and_then(|it| it.trim().parse().ok())
+        .expect("a number")
 }

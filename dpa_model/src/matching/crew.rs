@@ -1,6 +1,6 @@
 //! The rule by which the handlers of a slice wait for those of other workers: [`Paper`], for the
-//! block, or [`Keyed`], within their conflict domains. Every phase of matching is written once, over
-//! a [`Crew`].
+//! block, or [`Keyed`], within their conflict domains. Every phase of matching is written once,
+//! over a [`Crew`].
 //!
 //! A worker that runs a block alone needs none of this: see `in_order`.
 //!

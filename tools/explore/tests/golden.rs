@@ -310,7 +310,7 @@ fn all_that_is_reported_is_as_written_down() {
             everything, early check | 77 | 2739d367ba1793a3
             everything, off, early check | 77 | 2739d367ba1793a3
             everything, eager removal | 77 | 52bb7636b9164820
-            everything, domains | 66 | 700bb81dcd31045e
+            everything, domains | 66 | d015f122f731efb1
             everything, bitmap | 77 | 01f9ee66575ba110
             everything, one bin | 78 | bcf95864a8b0988b
             everything, two handlers | 82 | bc3bf65662c90bf9
@@ -322,7 +322,7 @@ fn all_that_is_reported_is_as_written_down() {
             a sequence, early check | 41 | cb747f9460be8db9
             a sequence, off, early check | 45 | e40106edd186ff54
             a sequence, eager removal | 39 | 3a39ab762a4928db
-            a sequence, domains | 33 | e7d1fee4d50fdcf0
+            a sequence, domains | 33 | 30979e9ba9614d03
             a sequence, bitmap | 39 | 9284ec9c333842a0
             a sequence, one bin | 40 | 3ca7991ed5ec46ca
             a sequence, two handlers | 43 | 671a0490e8004c16

@@ -56,8 +56,8 @@ pub(super) fn rank_classes(ranks: &[RankStats]) -> Vec<RankClass> {
     classes
 }
 
-/// The ranks that documents and tables list, ascending: all, or [`RANKS_TOLD`] of those with the most
-/// unexpected messages, the lower one of equal ranks.
+/// The ranks that documents and tables list, ascending: all, or [`RANKS_TOLD`] of those with the
+/// most unexpected messages, the lower one of equal ranks.
 pub(super) fn told(ranks: &[RankStats]) -> Vec<&RankStats> {
     let mut told: Vec<&RankStats> = ranks.iter().collect();
     if told.len() > RANKS_TOLD {

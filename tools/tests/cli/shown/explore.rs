@@ -112,7 +112,7 @@ fn the_schedule_of_a_seed_step_by_step() {
     shown("explore --example x2 --story 3 --fast-path prefix").whole(33, "3685d11b1a7bbf26");
     shown("explore --example x3 --story 5 --fast-path literal").whole(31, "59cafad60a1c4115");
     shown("explore --example x4 --story 2 --early-check").whole(30, "a81c978b64dc1a1a");
-    shown("explore --example x6 --story 4 --domains keyed").whole(24, "9d8718d6af636845");
+    shown("explore --example x6 --story 4 --domains keyed").whole(24, "8d637a299a1768cd");
     shown("explore --example fig2 --story 9 --removal eager --bins 1")
         .whole(45, "5efc1ee57dc39620");
     shown("explore --example fig4 --story 1 --handlers 3 --fast-path off")
