@@ -340,9 +340,9 @@ fn all_that_is_reported_is_as_written_down() {
             "scenes",
             stories,
             expect![[r#"
-            From block 0, 4 handlers | 122 | 6a70768e8c175ed3
-            From block 1, 3 handlers | 66 | 587becd4cc8bac79
-            From block 2, 3 handlers | 24 | eff43c136de95a51
+            From block 0, 4 handlers | 122 | 7c74259fd8420bab
+            From block 1, 3 handlers | 66 | f0381b53aa7b968c
+            From block 2, 3 handlers | 24 | 147f98b3260c8ccb
             From block 3, 3 handlers | 9 | 675a6379a7c9abd4
             From block 4, 0 handlers | 41 | 6e058ba63ba2eb64
         "#]],
