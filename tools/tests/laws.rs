@@ -506,9 +506,7 @@ fn commands_take_instructions_in_proportion() {
         ("analyze", "events", |folder, size| {
             trace(folder, 2, 8 * size)
         }),
-        ("offload", "ranks", |folder, size| {
-            trace(folder, 2 * size, 2)
-        }),
+        ("offload", "ranks", |folder, size| trace(folder, size, 2)),
         ("offload", "events", |folder, size| {
             trace(folder, 2, 4 * size)
         }),
