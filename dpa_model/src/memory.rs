@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use crate::ConfigError;
 
-    /// Bytes of one entry in each table, by hand: an entry and all that is kept with it.
+    /// Bytes of one entry in each table, counted manually: an entry and all that is kept with it.
     #[test]
     fn every_table_is_counted_to_the_byte() {
         let config = NicConfig {

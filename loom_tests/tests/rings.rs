@@ -264,7 +264,8 @@ fn no_sleeper_is_missed_for_long_data() {
     });
 }
 
-/// Two senders have bells in one word: whoever takes a bell finds the record, and no bell is lost.
+/// Two senders have bells in one word: a receiver that takes a bell finds the record, and no bell
+/// is lost.
 #[test]
 fn a_bell_brings_its_record() {
     check("rings/bells", None, 3, || {

@@ -22,8 +22,8 @@ use super::entry::Pattern;
 use super::hash::{bin_of, key_hash, selector_hash};
 use super::indexed::{Entries, Steps};
 
-/// Most bins of a table that doubles, which no slab of nodes fills: the greatest power of two that
-/// the numbers of bins hold.
+/// Maximum number of bins of a table that doubles: the greatest power of two in the type of bins'
+/// numbers. A slab of nodes is full before.
 const BINS_MAX: u32 = 1 << 31;
 
 /// The size rule of the tables, and counts of their growth.

@@ -6,7 +6,7 @@
 //!    there. From then on it sends over the one that stays. So its messages keep their order.
 //! 2. When it needs the surplus for no operation, it sends `Leave`. From then on it begins nothing
 //!    there, but still answers what the peer begins.
-//! 3. Whoever has sent and received `Leave` closes the connection. The peer that sends it last
+//! 3. A peer that has sent and received `Leave` closes the connection. The peer that sends it last
 //!    needs nothing more, and the other one began nothing since its own.
 
 use super::connections::GONE;

@@ -6,7 +6,7 @@
 //! after its record, so a poll reads 64 silent peers in one word.
 //!
 //! **Orderings.** The sender stamps the record and sets the bit with Release; the receiver takes
-//! the bits with Acquire. So whoever takes a bit finds the record. The models of
+//! the bits with Acquire. So a receiver that takes a bit finds the record. The models of
 //! `loom_tests/tests/rings.rs` run this file.
 //!
 //! **A bell is a hint.** The sender executes no fence between the stamp and its look at the number,

@@ -25,7 +25,7 @@ pub(crate) struct Control {
     pub(super) bell: Bell,
 }
 
-/// A line of its own: the sender reads it with each record, and the receiver seldom writes it.
+/// A separate line: the sender reads it with each record, and the receiver seldom writes it.
 #[repr(C, align(64))]
 pub(super) struct Bell {
     /// The number of the sender's bell, and one; 0: the receiver reads this ring in each poll.

@@ -325,8 +325,8 @@ impl ProgressEngine {
         Some(self.finish(request.length, received, body))
     }
 
-    /// One turn of the main loop, and, if that was in vain and a message may come from there, a
-    /// poll of the kernel. Returns whether a message has come.
+    /// One turn of the main loop. If it found no message and the kernel may have one, the kernel is
+    /// polled, too. Returns whether a message has come.
     ///
     /// # Errors
     /// [`ChannelError`]; the engine is of no more use then.

@@ -44,8 +44,8 @@ impl Clock {
     pub(super) fn get(&self, at: usize) -> Option<u64> {
         match *self.distances.get(at)? {
             FAR => {
-                let place = self.far.binary_search_by_key(&at, |&(at, _)| at).ok()?;
-                Some(self.far[place].1)
+                let place = self.far.binary_search_by_key(&at, |&(at, _)| at);
+                Some(self.far[place.expect("each far time was pushed")].1)
             }
             distance => Some(self.firsts[at / BLOCK] + u64::from(distance)),
         }
