@@ -135,7 +135,9 @@ impl Link {
             if is_full || frame.len() + 5 > BYTES {
                 if !std::mem::replace(&mut self.has_dropped, true) {
                     crate::check::note(format_args!(
-                        "DPA_WIRE: {WAITING} datagrams wait for another program; frames are lost"
+                        "DPA_WIRE: frames are lost: {WAITING} datagrams wait for another program, or \
+                         a frame has over {} bytes",
+                        BYTES - 5
                     ));
                 }
                 continue;
