@@ -11,25 +11,38 @@ prefix=$(CDPATH= cd -- "$1" && pwd) samples=$(CDPATH= cd -- "$2" && pwd)
 shift 2
 [ $# -gt 0 ] || set -- dpa_kernel_launch dpa_basic_initiator_target dpa_initiator_target \
     dpa_ping_pong dpa_verbs_initiator_target verbs_send_ethernet_frames_on_dpa \
-    verbs_receive_packets_on_dpa ${BENCH:+timer thread_comm}
+    verbs_receive_packets_on_dpa ${BENCH:+timer thread_comm p2p_rtt qp_post}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 failed=0
 
-# Programs of dpa-bench: one file for each part.
+# Programs of dpa-bench. Two of them have a server and a client, one of which has a device part.
 build_bench() {
-    case $1 in timer) part=wait_one_second_dev.c ;; *) part=$1_dev.c ;; esac
-    "$prefix/bin/dpacc" "$BENCH/$1/$part" -o "$work/$1.a" -hostcc=cc -mcpu=nv-dpa-bf3 \
-        --app-name="dpa_$1_app" --devicecc-options="-Wall,-Wextra,-O2" \
+    place=$BENCH/$1 app=dpa_$1_app part=$1_dev.c
+    case $1 in
+        timer) part=wait_one_second_dev.c ;;
+        p2p_rtt) place=$place/doca app=dpa_sample_app part=server_kernels_dev.c ;;
+        qp_post) app=dpa_sample_app part=client_dev.c ;;
+    esac
+    "$prefix/bin/dpacc" "$place/$part" -o "$work/$1.a" -hostcc=cc -mcpu=nv-dpa-bf3 \
+        --app-name="$app" --devicecc-options="-Wall,-Wextra,-O2" \
         -device-libs="-L$prefix/lib -ldoca_dpa_dev -ldoca_dpa_dev_comm"
-    "${CC:-cc}" -g -DDOCA_ALLOW_EXPERIMENTAL_API "$BENCH/$1/main.c" "$work/$1.a" \
-        -I "$prefix/include" -L "$prefix/lib" "-Wl,-rpath,$prefix/lib" -ldoca_dpa -ldoca_common \
-        -lflexio -o "$work/$1"
+    for host in main server client; do
+        [ -f "$place/$host.c" ] || continue
+        set -- "$1" "$place/$host.c"
+        case $host in main) ;; *) set -- "$1-$host" "$place/$host.c" "$place/common.c" ;; esac
+        made=$1
+        shift
+        "${CC:-cc}" -g -DDOCA_ALLOW_EXPERIMENTAL_API "$@" "$work/${made%-*}.a" \
+            -I "$prefix/include" -L "$prefix/lib" "-Wl,-rpath,$prefix/lib" -ldoca_dpa -ldoca_rdma \
+            -ldoca_common -lflexio -o "$work/$made"
+        set -- "${made%-*}"
+    done
 }
 
 build() {
     case $1 in
-        timer | thread_comm) build_bench "$1"; return ;;
+        timer | thread_comm | p2p_rtt | qp_post) build_bench "$1"; return ;;
         verbs_*) app=verbs_sample_app folder=$samples/doca_verbs common=$samples/common.c ;;
         dpa_nvqual) app=dpa_sample_app folder=$samples/doca_dpa common= ;;
         *) app=dpa_sample_app folder=$samples/doca_dpa common=$samples/doca_dpa/dpa_common.c ;;
@@ -65,12 +78,54 @@ run_pair() {
     return $initiator
 }
 
+# Waits until a program has said that it listens, or has ended.
+listens() { until grep -q 'Waiting for client' "$1" || ! kill -0 "$2" 2> /dev/null; do sleep 0.1; done; }
+
+# A server, whose data path is on the CPU and then on the DPA, answers 100 messages.
+run_round_trips() {
+    device=${DPA_DEVICE:-mlx5_0} result=0
+    for mode in host dpa; do
+        "$1-server" --mode $mode --device "$device" > "$1.server" 2>&1 &
+        server=$!
+        listens "$1.server" $server
+        "$1-client" --device "$device" --iters 100 --interval-us 0 127.0.0.1 > "$1.client" || result=$?
+        grep -c '^seq=' "$1.client" | sed "s/^/round trips with a server on the $mode: /"
+        kill -INT $server
+        # On the DPA it stops its thread before what wakes it, which is refused.
+        wait $server || [ $mode = dpa ] || result=$?
+        sed 1,2d "$1.server"
+    done
+    return $result
+}
+
+# A client, whose data path is on the CPU and then on the DPA, writes to two servers for a second.
+run_posts() {
+    device=${DPA_DEVICE:-mlx5_0} result=0
+    for mode in host dpa; do
+        servers=
+        for port in 18645 18646; do
+            "$1-server" --device "$device" --port $port > "$1.$port" 2>&1 &
+            servers="$servers $!"
+            listens "$1.$port" $!
+        done
+        "$1-client" --mode $mode --device "$device" --server-a-ip 127.0.0.1 --server-b-ip 127.0.0.1 \
+            --server-a-port 18645 --server-b-port 18646 --duration 1 || result=$?
+        # shellcheck disable=SC2086
+        kill -INT $servers
+        for server in $servers; do wait "$server" || result=$?; done
+        sed 1,2d "$1.18645" "$1.18646"
+    done
+    return $result
+}
+
 for name; do
     build "$name"
     wire=loop options= run=
     case $name in
         dpa_verbs_initiator_target)
             wire=link:path=$work/link run=run_pair options="--device ${DPA_DEVICE:-mlx5_0}" ;;
+        p2p_rtt) wire=link:path=$work/link run=run_round_trips ;;
+        qp_post) wire=link:path=$work/link run=run_posts ;;
         timer | thread_comm) options="--device ${DPA_DEVICE:-mlx5_0}" ;;
         verbs_send*) wire=pcap:out=$work/frames.pcap ;;
         verbs_receive*) wire=pcap:in=$work/frames.pcap ;;

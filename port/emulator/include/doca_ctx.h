@@ -17,6 +17,15 @@ enum doca_ctx_states {
 doca_error_t doca_ctx_start(struct doca_ctx *ctx);
 doca_error_t doca_ctx_stop(struct doca_ctx *ctx);
 doca_error_t doca_ctx_get_state(const struct doca_ctx *ctx, enum doca_ctx_states *state);
+doca_error_t doca_ctx_get_num_inflight_tasks(const struct doca_ctx *ctx, size_t *count);
+doca_error_t doca_ctx_set_user_data(struct doca_ctx *ctx, union doca_data user);
+
+typedef void (*doca_ctx_state_changed_callback_t)(const union doca_data user, struct doca_ctx *ctx,
+						  enum doca_ctx_states before,
+						  enum doca_ctx_states now);
+
+doca_error_t doca_ctx_set_state_changed_cb(struct doca_ctx *ctx,
+					   doca_ctx_state_changed_callback_t changed);
 doca_error_t doca_ctx_set_datapath_on_dpa(struct doca_ctx *ctx, struct doca_dpa *dpa);
 
 #ifdef __cplusplus

@@ -17,6 +17,9 @@
 #define __dpa_rpc__
 #endif
 
+/* In the order of the wire. */
+typedef uint32_t doca_be32_t;
+
 union doca_data {
 	void *ptr;
 	uint64_t u64;

@@ -163,6 +163,10 @@ capabilities! {
     doca_rdma_cap_task_receive_is_supported
     doca_rdma_cap_task_write_is_supported
     doca_rdma_cap_task_read_is_supported
+    doca_rdma_cap_task_send_imm_is_supported
+    doca_rdma_cap_task_write_imm_is_supported
+    doca_rdma_cap_task_atomic_cmp_swp_is_supported
+    doca_rdma_cap_task_atomic_fetch_add_is_supported
     doca_clock_cap_nic_real_time_is_supported
     doca_clock_cap_nic_free_running_is_supported
 }

@@ -68,6 +68,15 @@ impl Mmap {
         }
     }
 
+    /// Where it starts, and how many bytes it has.
+    fn extent(&self) -> (usize, usize) {
+        match &self.range {
+            Range::None => (0, 0),
+            Range::Host(start, length) => (*start, *length),
+            Range::Heap(_, _, _, start, length) => (*start as usize, *length),
+        }
+    }
+
     pub(super) fn is_of(&self, process: u32) -> bool {
         matches!(&self.range, Range::Heap(own, ..) if own.id == process) && self.memory.is_some()
     }
@@ -91,7 +100,23 @@ fn stop(mmap: Handle) -> Answer {
     Ok(())
 }
 
-fn key(mmap: Handle, device: Handle) -> Answer<u32> {
+/// Whether a started map has these bytes.
+pub(super) fn covers(mmap: Handle, address: usize, bytes: usize) -> Answer {
+    with(mmap, |mmap: &mut Mmap| {
+        started(&mmap.memory, Kind::Mmap)?;
+        let (start, all) = mmap.extent();
+        let offset = address.checked_sub(start);
+        match offset.is_some_and(|offset| offset <= all && bytes <= all - offset) {
+            true => Ok(()),
+            false => {
+                let why = format!("{bytes} bytes at {address:#x}: the map has {all} at {start:#x}");
+                Error::InvalidValue.because(why)
+            }
+        }
+    })
+}
+
+pub(super) fn key(mmap: Handle, device: Handle) -> Answer<u32> {
     with(mmap, |mmap: &mut Mmap| {
         let memory = started(&mmap.memory, Kind::Mmap)?;
         match memory.iter().find(|(other, _)| *other == device) {
@@ -184,8 +209,7 @@ calls! {
     fn doca_mmap_get_memrange(mmap: Handle, address: Given<usize>, bytes: Given<usize>) {
         let (start, length) = with(mmap, |mmap: &mut Mmap| match &mmap.range {
             Range::None => Error::BadState.because("the map has no range"),
-            Range::Host(start, length) => Ok((*start, *length)),
-            Range::Heap(_, _, _, start, length) => Ok((*start as usize, *length)),
+            _ => Ok(mmap.extent()),
         })?;
         put(address, start)?;
         Ok(put(bytes, length)?)
@@ -196,12 +220,9 @@ calls! {
     ) {
         let key = key(mmap, device)?;
         let at = with(mmap, |mmap: &mut Mmap| {
-            let (start, length) = match &mmap.range {
-                Range::None => (0, 0),
-                Range::Host(start, length) => (*start as u64, *length),
-                Range::Heap(_, _, _, start, length) => (*start, *length),
-            };
-            *mmap.export = [u64::from(std::process::id()), key.into(), start, length as u64];
+            let (start, length) = mmap.extent();
+            *mmap.export = [std::process::id(), key, 0, 0].map(u64::from);
+            (mmap.export[2], mmap.export[3]) = (start as u64, length as u64);
             Ok(&raw const *mmap.export)
         })?;
         put(export, at.cast())?;

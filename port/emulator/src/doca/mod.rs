@@ -5,15 +5,18 @@
 //! device code, which takes the lock in its own calls.
 
 mod argp;
+mod buf;
 mod device;
 mod dpa;
 mod event;
 mod info;
+mod lanes;
 mod launch;
 mod memory;
 mod qp;
 mod rdma;
 mod refused;
+mod task;
 mod thread;
 mod verbs;
 
@@ -91,6 +94,13 @@ impl Error {
     }
 }
 
+impl Wrong {
+    /// An answer that is no refusal: it needs no line.
+    fn quiet(error: Error) -> Self {
+        Self(error, String::new())
+    }
+}
+
 impl From<Refusal> for Wrong {
     /// What the emulator's own objects refuse: wrong values, or that the process has ended.
     fn from(refusal: Refusal) -> Self {
@@ -109,6 +119,7 @@ pub(crate) fn host(call: &str, work: impl FnOnce() -> Answer) -> i32 {
         .unwrap_or_else(|_| Error::Unexpected.because("the emulator itself failed"));
     match result {
         Ok(()) => 0,
+        Err(Wrong(error, why)) if why.is_empty() => error as i32,
         Err(Wrong(error, why)) => {
             crate::check::error(crate::check::Fault::Call, format_args!("{call}: {why}"));
             error as i32
@@ -183,6 +194,10 @@ objects! {
     mmaps: memory::Mmap => Mmap, memory;
     rdmas: rdma::Rdma => Rdma, queues;
     connections: rdma::Connection => Connection;
+    inventories: buf::Inventory => Inventory;
+    bufs: buf::Buf => Buf;
+    engines: task::Engine => Engine;
+    tasks: task::Task => RdmaTask;
     parameters: argp::Parameter => Parameter;
     backends: info::Backend => Backend;
     contexts: verbs::Context => VerbsContext;

@@ -1,9 +1,12 @@
-//! RDMA with its data path on the DPA: connections of one object share one receive queue.
+//! RDMA with its data path on the DPA, or on the CPU: connections of one object share one receive
+//! queue.
 
 use super::info::Device;
+use super::lanes::Lanes;
 use super::memory::{allocate, write};
+use super::task::{KINDS, Use, leave};
 use super::{Answer, Error, accepted, calls, make, setters, setup, take, with};
-use crate::handle::Handle;
+use crate::handle::{Handle, Kind};
 use crate::machine::machine;
 use crate::process::Process;
 use crate::queue::{Pair, Receiver, Sender, Wq, format};
@@ -15,11 +18,13 @@ use std::sync::Arc;
 const DEPTH: u32 = 1 << 15;
 const CONNECTIONS: u16 = 1 << 10;
 const BUFFERS: u32 = 32;
+/// The only transport: reliable connections.
+const RELIABLE: u32 = 0;
 /// States of a pair on its way.
 const STEPS: [u32; 3] = [1, 2, 3];
 
 pub(super) struct Rdma {
-    device: Handle,
+    pub(super) device: Handle,
     dpa: Option<Handle>,
     completion: Option<Handle>,
     permissions: u32,
@@ -27,8 +32,24 @@ pub(super) struct Rdma {
     receive_depth: u32,
     buffers: u32,
     connections: u32,
+    transport: u32,
+    /// For tasks of the CPU: the engine that ends them, and of each kind how many there are.
+    pub(super) engine: Option<Handle>,
+    pub(super) uses: [Option<Use>; KINDS],
+    /// What the program remembers of the context, and its function for changes of state.
+    pub(super) user: u64,
+    changed: Option<Changed>,
+    is_stopping: bool,
     pub(super) queues: Option<Queues>,
 }
+
+/// What the program remembers, the context, its state before and now.
+type Changed = extern "C" fn(u64, Handle, u32, u32);
+
+/// States of a context, as the API counts them.
+const IDLE: u32 = 0;
+const RUNNING: u32 = 2;
+const STOPPING: u32 = 3;
 
 // SAFETY: handles are numbers in the shape of pointers.
 unsafe impl Send for Rdma {}
@@ -37,12 +58,35 @@ impl Rdma {
     pub(super) fn is_of(&self, process: u32) -> bool {
         self.queues
             .as_ref()
-            .is_some_and(|own| own.process.id == process)
+            .is_some_and(|own| matches!(own, Queues::Dpa(own) if own.process.id == process))
+    }
+
+    /// The queues of a started object whose data path is on the CPU.
+    pub(super) fn lanes(&mut self) -> Answer<&mut Lanes> {
+        match &mut self.queues {
+            Some(Queues::Cpu(lanes)) => Ok(lanes),
+            Some(Queues::Dpa(_)) => Error::BadState.because("its data path is on the DPA"),
+            None => Error::BadState.because("it is not started"),
+        }
+    }
+
+    fn state(&self) -> u32 {
+        match self.queues {
+            None => IDLE,
+            Some(_) if self.is_stopping => STOPPING,
+            Some(_) => RUNNING,
+        }
     }
 }
 
 /// What a started object has.
-pub(super) struct Queues {
+pub(super) enum Queues {
+    Dpa(OnDpa),
+    Cpu(Lanes),
+}
+
+/// Queues in the heap of a DPA.
+pub(super) struct OnDpa {
     process: Arc<Process>,
     pd: usize,
     cqn: u32,
@@ -69,6 +113,24 @@ pub(super) struct Connection {
 // SAFETY: handles are numbers in the shape of pointers.
 unsafe impl Send for Connection {}
 
+impl Connection {
+    pub(super) fn is_of(&self, rdma: Handle) -> Answer {
+        match self.rdma == rdma {
+            true => Ok(()),
+            false => Error::InvalidValue.because("the connection is of another object"),
+        }
+    }
+
+    /// Its number among the object's connections, once it is connected.
+    pub(super) fn of(&self, rdma: Handle) -> Answer<u32> {
+        self.is_of(rdma)?;
+        match self.is_connected {
+            true => Ok(self.id),
+            false => Error::NotConnected.because("doca_rdma_connect comes first"),
+        }
+    }
+}
+
 /// Rights as libibverbs counts them, of the API's.
 pub(super) fn rights(access: u32) -> i32 {
     let (local, atomic) = (access & 1, access & 8);
@@ -94,47 +156,96 @@ setters! {
         doca_rdma_set_recv_queue_size: u32 => receive_depth in 1..=DEPTH;
         doca_rdma_task_receive_set_dst_buf_list_len: u32 => buffers in 1..=BUFFERS;
         doca_rdma_set_max_num_connections: u16 => connections in 1..=CONNECTIONS;
+        doca_rdma_set_transport_type: u32 => transport in RELIABLE..=RELIABLE;
+    }
+}
+
+/// The connection of an object with this number.
+pub(super) fn connection(rdma: Handle, id: u32) -> Answer<Handle> {
+    let objects = crate::machine::lock(&super::OBJECTS);
+    let mut all = objects.connections.iter();
+    match all.find(|(_, connection)| connection.rdma == rdma && connection.id == id) {
+        Some((number, _)) => Ok(Kind::Connection.handle(number)),
+        None => Error::NotFound.because(format!("no connection {id}")),
     }
 }
 
 fn stop(rdma: Handle) -> Answer {
-    let queues = with(rdma, |rdma: &mut Rdma| Ok(rdma.queues.take()))?;
-    let Some(queues) = queues else { return Ok(()) };
-    for &number in queues.pairs.iter().chain([&queues.receiver]) {
-        crate::queue::detach(number)?;
-    }
-    for &block in queues.blocks.iter().chain([&queues.block]) {
-        queues.process.heap.free(block)?;
+    let (queues, changed, user) = with(rdma, |rdma: &mut Rdma| {
+        rdma.is_stopping = false;
+        Ok((rdma.queues.take(), rdma.changed, rdma.user))
+    })?;
+    match queues {
+        None => return Ok(()),
+        Some(Queues::Cpu(_)) => {}
+        Some(Queues::Dpa(own)) => {
+            for &number in own.pairs.iter().chain([&own.receiver]) {
+                crate::queue::detach(number)?;
+            }
+            for &block in own.blocks.iter().chain([&own.block]) {
+                own.process.heap.free(block)?;
+            }
+        }
     }
     let mut objects = crate::machine::lock(&super::OBJECTS);
     objects
         .connections
         .retain(|connection| connection.rdma != rdma);
+    drop(objects);
+    if let Some(changed) = changed {
+        changed(user, rdma, RUNNING, IDLE);
+    }
+    Ok(())
+}
+
+/// A context whose tasks have all ended stops, if it was to.
+pub(super) fn stop_if_over(rdma: Handle) -> Answer {
+    // The program's function may have destroyed the context.
+    let is_over = with(rdma, |rdma: &mut Rdma| {
+        Ok(rdma.is_stopping && !rdma.lanes()?.flies())
+    });
+    match is_over.unwrap_or(false) {
+        true => stop(rdma),
+        false => Ok(()),
+    }
+}
+
+/// A started object on the CPU. The workers serve its peers while the program does not.
+fn start_on_cpu(rdma: Handle) -> Answer {
+    let (device, receives, sends, connections) = with(rdma, |at: &mut Rdma| {
+        if at.engine.is_none() {
+            let why = "neither doca_ctx_set_datapath_on_dpa nor doca_pe_connect_ctx came first";
+            return Error::BadState.because(why);
+        }
+        let tasks = at.uses[0].map_or(0, |own| own.most);
+        let receives = at.receive_depth.max(tasks);
+        Ok((at.device, receives, at.send_depth, at.connections))
+    })?;
+    let pd = with(device, |device: &mut Device| Ok(device.pd))?;
+    let lanes = Lanes::new(pd, receives, sends, connections)?;
+    let (changed, user) = with(rdma, |rdma: &mut Rdma| {
+        rdma.queues = Some(Queues::Cpu(lanes));
+        Ok((rdma.changed, rdma.user))
+    })?;
+    machine().scheduler.start();
+    if let Some(changed) = changed {
+        changed(user, rdma, IDLE, RUNNING);
+    }
     Ok(())
 }
 
 fn start(rdma: Handle) -> Answer {
-    let (dpa, completion, log_depth, buffers, connections, device) =
-        setup(rdma, |at: &mut Rdma| {
-            let Some(dpa) = at.dpa else {
-                let why = "RDMA of the CPU is not emulated: doca_ctx_set_datapath_on_dpa comes \
-                           first";
-                return Error::NotSupported.because(why);
-            };
-            let Some(completion) = at.completion else {
-                let why = "no completion context: doca_rdma_dpa_completion_attach comes first";
-                return Error::BadState.because(why);
-            };
-            let depth = log(at.receive_depth);
-            Ok((
-                dpa,
-                completion,
-                depth,
-                at.buffers,
-                at.connections,
-                at.device,
-            ))
-        })?;
+    let Some(dpa) = setup(rdma, |at: &mut Rdma| Ok(at.dpa))? else {
+        return start_on_cpu(rdma);
+    };
+    let (completion, log_depth, buffers, connections, device) = setup(rdma, |at: &mut Rdma| {
+        let Some(completion) = at.completion else {
+            let why = "no completion context: doca_rdma_dpa_completion_attach comes first";
+            return Error::BadState.because(why);
+        };
+        let depth = log(at.receive_depth);
+        Ok((completion, depth, at.buffers, at.connections, at.device))
+    })?;
     let (process, pd) = super::dpa::domain(dpa)?;
     let own = with(dpa, |dpa: &mut super::dpa::Dpa| Ok(dpa.device))?;
     if own != device {
@@ -170,7 +281,7 @@ fn start(rdma: Handle) -> Answer {
     )?;
     let (blocks, pairs) = (vec![ring, record], Vec::new());
     with(rdma, |rdma: &mut Rdma| {
-        rdma.queues = Some(Queues {
+        rdma.queues = Some(Queues::Dpa(OnDpa {
             process,
             pd,
             cqn,
@@ -178,7 +289,7 @@ fn start(rdma: Handle) -> Answer {
             block,
             blocks,
             pairs,
-        });
+        }));
         Ok(())
     })
 }
@@ -195,6 +306,12 @@ calls! {
             receive_depth: 128,
             buffers: 1,
             connections: 1,
+            transport: RELIABLE,
+            engine: None,
+            uses: [None; KINDS],
+            user: 0,
+            changed: None,
+            is_stopping: false,
             queues: None,
         })
         .map(|_| ())
@@ -205,7 +322,7 @@ calls! {
             Some(_) => Error::BadState.because("it is started: doca_ctx_stop comes first"),
             None => Ok(()),
         })
-        .map(|_| ())
+        .map(|gone| gone.engine.into_iter().for_each(|engine| leave(engine, rdma)))
     }
 
     fn doca_ctx_set_datapath_on_dpa(rdma: Handle, dpa: Handle) {
@@ -219,17 +336,41 @@ calls! {
     fn doca_ctx_start(rdma: Handle) { start(rdma) }
 
     fn doca_ctx_stop(rdma: Handle) {
-        with(rdma, |rdma: &mut Rdma| match rdma.queues {
-            Some(_) => Ok(()),
+        let waits = with(rdma, |rdma: &mut Rdma| match &mut rdma.queues {
             None => Error::BadState.because("it is not started"),
+            Some(_) if rdma.is_stopping => Error::BadState.because("it is about to stop"),
+            Some(Queues::Dpa(_)) => Ok(0),
+            Some(Queues::Cpu(lanes)) => {
+                lanes.close()?;
+                lanes.flush();
+                rdma.is_stopping = true;
+                Ok(lanes.flying())
+            }
         })?;
-        stop(rdma)
+        match waits {
+            0 => stop(rdma),
+            // The engine ends the tasks, and then stops the context.
+            _ => Err(super::Wrong::quiet(Error::InProgress)),
+        }
     }
 
-    /// Idle 0, running 2.
     fn doca_ctx_get_state(rdma: Handle, state: Given<u32>) {
-        let running = with(rdma, |rdma: &mut Rdma| Ok(rdma.queues.is_some()))?;
-        Ok(put(state, 2 * u32::from(running))?)
+        let found = with(rdma, |rdma: &mut Rdma| Ok(rdma.state()))?;
+        Ok(put(state, found)?)
+    }
+
+    fn doca_ctx_set_user_data(rdma: Handle, user: u64) {
+        with(rdma, |rdma: &mut Rdma| {
+            rdma.user = user;
+            Ok(())
+        })
+    }
+
+    fn doca_ctx_set_state_changed_cb(rdma: Handle, changed: Option<Changed>) {
+        setup(rdma, |rdma: &mut Rdma| {
+            rdma.changed = changed;
+            Ok(())
+        })
     }
 
     fn doca_rdma_dpa_completion_attach(rdma: Handle, completion: Handle) {
@@ -242,7 +383,8 @@ calls! {
 
     fn doca_rdma_get_dpa_handle(rdma: Handle, handle: Given<u64>) {
         let block = with(rdma, |rdma: &mut Rdma| match &rdma.queues {
-            Some(queues) => Ok(queues.block),
+            Some(Queues::Dpa(own)) => Ok(own.block),
+            Some(Queues::Cpu(_)) => Error::BadState.because("its data path is on the CPU"),
             None => Error::BadState.because("it is not started"),
         })?;
         Ok(put(handle, block)?)
@@ -281,9 +423,7 @@ calls! {
             return Error::NotSupported.because(why);
         }
         let number = with(connection, |connection: &mut Connection| {
-            if connection.rdma != rdma {
-                return Error::InvalidValue.because("the connection is of another object");
-            }
+            connection.is_of(rdma)?;
             if std::mem::replace(&mut connection.is_connected, true) {
                 return Error::BadState.because("it is connected already");
             }
@@ -300,27 +440,38 @@ calls! {
     }
 
     fn doca_rdma_connection_disconnect(connection: Handle) {
-        let number = with(connection, |connection: &mut Connection| {
+        let (rdma, id, number) = with(connection, |connection: &mut Connection| {
             connection.is_connected = false;
-            Ok(connection.number)
+            Ok((connection.rdma, connection.id, connection.number))
         })?;
         let mut nic = machine().nic();
         nic.wqs.get_mut(number).into_iter().try_for_each(|wq| wq.step(0, 0))?;
-        Ok(())
+        drop(nic);
+        with(rdma, |rdma: &mut Rdma| {
+            if let Ok(lanes) = rdma.lanes() {
+                lanes.break_off(id);
+            }
+            Ok(())
+        })
     }
 }
 
 fn connect_new(rdma: &mut Rdma) -> Answer<(u32, u32)> {
     let (most, log_depth) = (rdma.connections, log(rdma.send_depth));
     let access = rights(rdma.permissions);
-    let Some(queues) = &mut rdma.queues else {
-        return Error::BadState.because("it is not started");
+    let id = match &rdma.queues {
+        None => return Error::BadState.because("it is not started"),
+        Some(Queues::Dpa(own)) => own.pairs.len() as u32,
+        Some(Queues::Cpu(lanes)) => lanes.connections(),
     };
-    let id = queues.pairs.len() as u32;
     if id == most {
         let why = format!("{most} connections exist: doca_rdma_set_max_num_connections");
         return Error::Full.because(why);
     }
+    let queues = match &mut rdma.queues {
+        Some(Queues::Dpa(own)) => own,
+        _ => return Ok((id, rdma.lanes()?.connect(access)?)),
+    };
     let (process, pd) = (&queues.process, queues.pd);
     let bytes = format::WQEBB << log_depth;
     let ring = allocate(process, bytes)?;

@@ -13,14 +13,7 @@ refused! {
     doca_sync_event_add_publisher_location_gpu
     doca_sync_event_add_subscriber_location_remote_pci
     doca_sync_event_add_subscriber_location_gpu
-    doca_buf_inventory_create
-    doca_buf_inventory_start
-    doca_buf_inventory_destroy
-    doca_buf_inventory_buf_get_by_addr
-    doca_buf_set_data
     doca_buf_chain_list
-    doca_pe_create
-    doca_pe_destroy
     doca_devinfo_rep_create_list
     doca_devinfo_rep_destroy_list
     doca_devinfo_rep_get_vuid
@@ -28,12 +21,6 @@ refused! {
     doca_dev_rep_open
     doca_dpa_async_ops_create
     doca_dpa_trace_file_set_path
-}
-
-/// No context of the CPU ever has progress to make.
-#[unsafe(no_mangle)]
-extern "C" fn doca_pe_progress(_engine: crate::handle::Handle) -> u8 {
-    0
 }
 
 /// A context is its object: both have one handle.

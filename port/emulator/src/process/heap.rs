@@ -368,6 +368,15 @@ impl Place {
         unsafe { self.at.add(offset as usize) }
     }
 
+    /// A part of it.
+    pub(crate) fn part(&self, offset: u64, bytes: u64) -> Self {
+        Self {
+            at: self.at(offset, bytes),
+            bytes,
+            _heap: Arc::clone(&self._heap),
+        }
+    }
+
     /// A big-endian word of a doorbell record.
     pub(crate) fn word(&self, index: u64) -> u32 {
         let at = self.at(index * 4, 4).cast::<AtomicU32>();

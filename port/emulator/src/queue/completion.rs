@@ -30,6 +30,21 @@ impl Completion {
         (self.opcode, self.syndrome, self.bytes) = (opcode, syndrome, 0);
     }
 
+    /// What an entry says.
+    pub(crate) fn of(entry: &[u8]) -> Self {
+        let number = format::be32(entry, 0x38);
+        Self {
+            opcode: entry[0x3f] >> 4,
+            operation: (number >> 24) as u8,
+            number: number & INDEX,
+            counter: format::be16(entry, 0x3c),
+            bytes: format::be32(entry, 0x2c),
+            immediate: format::be32(entry, 0x24).to_be(),
+            syndrome: entry[0x37],
+            user_index: format::be32(entry, 0x20) & INDEX,
+        }
+    }
+
     fn bytes(&self, owner: u8) -> [u8; format::CQE as usize] {
         let mut entry = [0; format::CQE as usize];
         entry[0x20..0x24].copy_from_slice(&(self.user_index & INDEX).to_be_bytes());

@@ -157,6 +157,8 @@ impl Nic {
         }
         if count > 0 || !self.operations.is_empty() {
             count += self.do_operations();
+            // A program may end as soon as it knows what came: the answers leave before.
+            self.wires.send_waiting();
         }
         drop(cause);
         count

@@ -176,7 +176,7 @@ impl Link {
     }
 
     /// Sends datagrams without waiting. They wait for a program that is not there or is slow.
-    fn send_datagrams(&mut self) {
+    pub(super) fn send_datagrams(&mut self) {
         for peer in &mut self.peers {
             while let Some(datagram) = peer.outgoing.front() {
                 let sent = self.socket.send_to(datagram, &peer.path);

@@ -181,6 +181,11 @@ impl Wires {
         link.for_each(|link| link.tell(program(number), message));
     }
 
+    /// Sends what waits for other programs, without waiting.
+    pub(crate) fn send_waiting(&mut self) {
+        self.link.iter_mut().for_each(Link::send_datagrams);
+    }
+
     pub(crate) fn hear(&mut self) -> Option<Vec<u8>> {
         self.link.as_mut()?.hear()
     }
