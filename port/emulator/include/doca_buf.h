@@ -20,7 +20,6 @@ doca_error_t doca_buf_get_data_len(const struct doca_buf *buf, size_t *bytes);
 doca_error_t doca_buf_set_data(struct doca_buf *buf, void *data, size_t bytes);
 doca_error_t doca_buf_set_data_len(struct doca_buf *buf, size_t bytes);
 doca_error_t doca_buf_reset_data_len(struct doca_buf *buf);
-doca_error_t doca_buf_chain_list(struct doca_buf *first, struct doca_buf *second);
 doca_error_t doca_buf_inventory_create(size_t elements, struct doca_buf_inventory **inventory);
 doca_error_t doca_buf_inventory_start(struct doca_buf_inventory *inventory);
 doca_error_t doca_buf_inventory_stop(struct doca_buf_inventory *inventory);

@@ -18,6 +18,7 @@ doca_error_t doca_ctx_start(struct doca_ctx *ctx);
 doca_error_t doca_ctx_stop(struct doca_ctx *ctx);
 doca_error_t doca_ctx_get_state(const struct doca_ctx *ctx, enum doca_ctx_states *state);
 doca_error_t doca_ctx_get_num_inflight_tasks(const struct doca_ctx *ctx, size_t *count);
+doca_error_t doca_ctx_get_user_data(const struct doca_ctx *ctx, union doca_data *user);
 doca_error_t doca_ctx_set_user_data(struct doca_ctx *ctx, union doca_data user);
 
 typedef void (*doca_ctx_state_changed_callback_t)(const union doca_data user, struct doca_ctx *ctx,

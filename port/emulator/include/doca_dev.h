@@ -36,14 +36,6 @@ doca_error_t doca_dev_close(struct doca_dev *device);
 struct doca_devinfo *doca_dev_as_devinfo(const struct doca_dev *device);
 
 /* Refused. */
-doca_error_t doca_devinfo_rep_create_list(struct doca_dev *device, int filter,
-					  struct doca_devinfo_rep ***list, uint32_t *count);
-doca_error_t doca_devinfo_rep_destroy_list(struct doca_devinfo_rep **list);
-doca_error_t doca_devinfo_rep_get_vuid(const struct doca_devinfo_rep *info, char *vuid,
-				       uint32_t bytes);
-doca_error_t doca_devinfo_rep_is_equal_pci_addr(const struct doca_devinfo_rep *info,
-						const char *address, uint8_t *is_equal);
-doca_error_t doca_dev_rep_open(struct doca_devinfo_rep *info, struct doca_dev_rep **device);
 
 #ifdef __cplusplus
 }

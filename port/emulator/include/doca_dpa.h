@@ -119,9 +119,6 @@ doca_error_t doca_dpa_notification_completion_get_dpa_handle(
 	doca_dpa_dev_notification_completion_t *handle);
 
 /* Refused. */
-doca_error_t doca_dpa_async_ops_create(struct doca_dpa *dpa, unsigned int depth, uint64_t user_data,
-				       struct doca_dpa_async_ops **ops);
-doca_error_t doca_dpa_trace_file_set_path(struct doca_dpa *dpa, const char *path);
 
 #ifdef __cplusplus
 }

@@ -44,7 +44,7 @@ void dpa_emulator_doca_wrong(int what, uint64_t value);
 uint32_t dpa_emulator_doca_rank(void);
 uint32_t dpa_emulator_doca_count(void);
 void dpa_emulator_doca_log(uint32_t level, const char *text, uint64_t bytes);
-enum { DPA_DOCA_AFTER_ACK, DPA_DOCA_NO_CONNECTION, DPA_DOCA_TOO_MANY, DPA_DOCA_ACK, DPA_DOCA_REFUSED };
+enum { DPA_DOCA_AFTER_ACK, DPA_DOCA_NO_CONNECTION, DPA_DOCA_TOO_MANY, DPA_DOCA_ACK };
 
 enum doca_dpa_dev_submit_flag {
 	DOCA_DPA_DEV_SUBMIT_FLAG_NONE = 0,
@@ -250,12 +250,7 @@ doca_dpa_dev_log(uint32_t level, const char *format, ...)
 #define DOCA_DPA_DEV_LOG_INFO(...) doca_dpa_dev_log(DOCA_DPA_DEV_LOG_LEVEL_INFO, __VA_ARGS__)
 #define DOCA_DPA_DEV_LOG_DBG(...) doca_dpa_dev_log(DOCA_DPA_DEV_LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* Calls that are not emulated: a line, and nothing else. */
-#define doca_dpa_dev_trace(...) ((void)(0, ##__VA_ARGS__), dpa_emulator_doca_wrong(DPA_DOCA_REFUSED, 0))
-#define doca_dpa_dev_trace_flush() dpa_emulator_doca_wrong(DPA_DOCA_REFUSED, 0)
-#define doca_dpa_dev_post_memcpy(...) doca_dpa_dev_trace(__VA_ARGS__)
-#define doca_dpa_dev_sync_event_post_wait_gt(...) doca_dpa_dev_trace(__VA_ARGS__)
-#define doca_dpa_dev_sync_event_post_wait_ne(...) doca_dpa_dev_trace(__VA_ARGS__)
+#include <dpa_doca_dev_refused.h>
 
 /* Entries of queues: words of 8 bytes in the order of the NIC. The caller fences. */
 /* A segment with memory. */

@@ -119,6 +119,3 @@ DPA_DOCA_CALL void dpa_doca_signal(doca_dpa_dev_rdma_t rdma, uint32_t connection
 	dpa_doca_signal(rdma, connection, event, 1, count)
 #define doca_dpa_dev_rdma_signal_add(rdma, connection, event, count) \
 	dpa_doca_signal(rdma, connection, event, 2, count)
-
-/* Not emulated: a line, and nothing else. */
-#define doca_dpa_dev_rdma_post_atomic_fetch_add(...) doca_dpa_dev_trace(__VA_ARGS__)

@@ -56,3 +56,5 @@ const char *doca_error_get_descr(doca_error_t error);
 #ifdef __cplusplus
 }
 #endif
+
+#include <dpa_doca_refused.h>

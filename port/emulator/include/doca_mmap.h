@@ -14,6 +14,7 @@ doca_error_t doca_mmap_destroy(struct doca_mmap *mmap);
 doca_error_t doca_mmap_start(struct doca_mmap *mmap);
 doca_error_t doca_mmap_stop(struct doca_mmap *mmap);
 doca_error_t doca_mmap_add_dev(struct doca_mmap *mmap, struct doca_dev *device);
+doca_error_t doca_mmap_set_max_num_devices(struct doca_mmap *mmap, uint32_t devices);
 doca_error_t doca_mmap_set_permissions(struct doca_mmap *mmap, uint32_t access);
 doca_error_t doca_mmap_set_memrange(struct doca_mmap *mmap, void *address, size_t bytes);
 doca_error_t doca_mmap_get_memrange(const struct doca_mmap *mmap, void **address, size_t *bytes);

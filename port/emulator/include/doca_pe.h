@@ -17,6 +17,8 @@ doca_error_t doca_pe_get_num_inflight_tasks(const struct doca_pe *engine, size_t
 uint8_t doca_pe_progress(struct doca_pe *engine);
 
 doca_error_t doca_task_submit(struct doca_task *task);
+doca_error_t doca_task_submit_ex(struct doca_task *task, uint32_t flags);
+doca_error_t doca_task_try_submit(struct doca_task *task);
 doca_error_t doca_task_get_status(const struct doca_task *task);
 void doca_task_free(struct doca_task *task);
 void doca_task_set_user_data(struct doca_task *task, union doca_data user);

@@ -57,6 +57,19 @@ typedef uint64_t doca_dpa_dev_verbs_eth_sq_t;
 typedef uint64_t doca_dpa_dev_verbs_eth_rq_t;
 typedef uint64_t doca_dpa_dev_verbs_qp_t;
 typedef uint32_t doca_dpa_dev_mmap_t;
+/* Of objects that are not emulated. */
+typedef uint64_t doca_dpa_dev_async_ops_t;
+typedef uint64_t doca_dpa_dev_buf_t;
+typedef uint64_t doca_dpa_dev_buf_arr_t;
+typedef uint64_t doca_dpa_dev_hash_table_t;
+typedef uint64_t doca_dpa_dev_comch_consumer_t;
+typedef uint64_t doca_dpa_dev_comch_consumer_completion_t;
+typedef uint64_t doca_dpa_dev_comch_consumer_completion_element_t;
+typedef uint64_t doca_dpa_dev_comch_producer_t;
+typedef uint64_t doca_dpa_dev_devemu_pci_db_t;
+typedef uint64_t doca_dpa_dev_devemu_pci_db_completion_t;
+typedef uint64_t doca_dpa_dev_devemu_pci_db_completion_element_t;
+typedef uint64_t doca_dpa_dev_devemu_pci_msix_t;
 
 struct doca_dev;
 struct doca_devinfo;

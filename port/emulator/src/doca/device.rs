@@ -73,7 +73,7 @@ impl Own {
     }
 }
 
-fn fault(unit: &Unit, caller: Caller, fault: Fault, text: std::fmt::Arguments<'_>) {
+pub(super) fn fault(unit: &Unit, caller: Caller, fault: Fault, text: std::fmt::Arguments<'_>) {
     at_place(unit, caller, || device(Some(unit), fault, text));
 }
 
@@ -87,6 +87,7 @@ with_place! {
     "dpa_emulator_doca_posted" => posted, "rsi", "x1";
     "dpa_emulator_doca_flush" => flush, "rdx", "x2";
     "dpa_emulator_doca_wrong" => wrong, "rdx", "x2";
+    "dpa_emulator_doca_refused" => super::refused::by_device, "rsi", "x1";
 }
 
 /// 0: reschedule, 2: finish, as the FlexIO calls count; 3: yield, for kernels.
@@ -307,13 +308,9 @@ extern "C" fn wrong(what: c_int, value: u64, caller: Caller) {
             Fault::BadEntry,
             format!("{value} buffers are more than the queue takes"),
         ),
-        3 => (
+        _ => (
             Fault::BadEntry,
             format!("an ack of {value}, more than were read"),
-        ),
-        _ => (
-            Fault::NotPermitted,
-            "the call is not emulated, and does nothing".to_owned(),
         ),
     };
     fault(unit, caller, kind, format_args!("{text}"));

@@ -1,7 +1,7 @@
 //! Memory maps: memory of the host or of the DPA's heap, with keys for queues and windows.
 
 use super::info::Device;
-use super::{Answer, Error, calls, make, setters, setup, started, take, with};
+use super::{Answer, Error, accepted, calls, make, setters, setup, started, take, with};
 use crate::handle::{Handle, Kind};
 use crate::machine::machine;
 use crate::process::Process;
@@ -85,6 +85,12 @@ impl Mmap {
 setters! {
     Mmap {
         doca_mmap_set_permissions: u32 => access;
+    }
+}
+
+accepted! {
+    Mmap {
+        doca_mmap_set_max_num_devices
     }
 }
 

@@ -366,6 +366,11 @@ calls! {
         })
     }
 
+    fn doca_ctx_get_user_data(rdma: Handle, user: Given<u64>) {
+        let found = with(rdma, |rdma: &mut Rdma| Ok(rdma.user))?;
+        Ok(put(user, found)?)
+    }
+
     fn doca_ctx_set_state_changed_cb(rdma: Handle, changed: Option<Changed>) {
         setup(rdma, |rdma: &mut Rdma| {
             rdma.changed = changed;

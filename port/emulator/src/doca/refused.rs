@@ -1,6 +1,9 @@
-//! Calls that exist and are not emulated.
+//! Calls that exist and are not emulated. The table is the headers' own.
 
-use super::{Error, calls};
+use super::{Error, Handle, calls};
+use crate::check::{Caller, Fault};
+use crate::thread::{current, end_process};
+use std::ffi::{CStr, c_char};
 
 macro_rules! refused {
     ($($call:ident)+) => {calls! {$(
@@ -8,23 +11,34 @@ macro_rules! refused {
     )+}};
 }
 
-refused! {
-    doca_sync_event_add_publisher_location_remote_pci
-    doca_sync_event_add_publisher_location_gpu
-    doca_sync_event_add_subscriber_location_remote_pci
-    doca_sync_event_add_subscriber_location_gpu
-    doca_buf_chain_list
-    doca_devinfo_rep_create_list
-    doca_devinfo_rep_destroy_list
-    doca_devinfo_rep_get_vuid
-    doca_devinfo_rep_is_equal_pci_addr
-    doca_dev_rep_open
-    doca_dpa_async_ops_create
-    doca_dpa_trace_file_set_path
+/// As above, where the API answers with a pointer.
+macro_rules! null {
+    ($($call:ident)+) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $call() -> Handle {
+            let why = "the call is not emulated";
+            super::host(stringify!($call), || Error::NotSupported.because(why));
+            std::ptr::null_mut()
+        }
+    )+};
 }
+
+include!(concat!(env!("OUT_DIR"), "/refused.rs"));
 
 /// A context is its object: both have one handle.
 #[unsafe(no_mangle)]
-extern "C" fn doca_rdma_as_ctx(rdma: crate::handle::Handle) -> crate::handle::Handle {
+extern "C" fn doca_rdma_as_ctx(rdma: Handle) -> Handle {
     rdma
+}
+
+/// Device code calls what is not there: its process is in an error state, and it never comes back.
+pub(super) extern "C" fn by_device(call: *const c_char, caller: Caller) -> u64 {
+    let Some(unit) = current() else { return 0 };
+    // SAFETY: the header passes a text.
+    let call = unsafe { CStr::from_ptr(call) }.to_string_lossy();
+    let text = format_args!("{call} is not emulated; the process is in error state 1");
+    super::device::fault(unit, caller, Fault::NotPermitted, text);
+    drop(call);
+    end_process(unit);
+    0
 }

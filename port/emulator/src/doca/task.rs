@@ -426,6 +426,11 @@ calls! {
 
     fn doca_task_submit(task: Handle) { submit(task) }
 
+    /// The flags only say when the doorbell may ring: it rings at once.
+    fn doca_task_submit_ex(task: Handle, _flags: u32) { submit(task) }
+
+    fn doca_task_try_submit(task: Handle) { submit(task) }
+
     fn doca_task_set_user_data(task: Handle, user: u64) {
         with(task, |task: &mut Task| {
             task.user = user;

@@ -24,7 +24,7 @@ pub(crate) use device::{
 pub(crate) use host::{entry, find};
 pub(crate) use tasks::TaskQueue;
 pub(crate) use unit::{Kind as UnitKind, Unit};
-pub(crate) use worker::{Scheduler, current, overflow, wait_in_vain};
+pub(crate) use worker::{Scheduler, current, end_process, overflow, wait_in_vain};
 
 use crate::machine::machine;
 use crate::process::Process;

@@ -628,6 +628,11 @@ pub(crate) fn overflow(unit: &Unit, text: std::fmt::Arguments<'_>) {
         unit.id, unit.name
     );
     crate::check::error(Fault::Stack, text);
+    end_process(unit);
+}
+
+/// The thread's process ends in an error state, and the thread never comes back.
+pub(crate) fn end_process(unit: &Unit) {
     unit.process.end(ended::CRASH);
     pause(unit, Pause::Finished);
 }

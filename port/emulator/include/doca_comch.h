@@ -1,0 +1,6 @@
+/* Channels between host and DPU: not emulated. The calls are there, and refuse. */
+#pragma once
+
+#include <doca_buf.h>
+#include <doca_dpa.h>
+#include <doca_pe.h>
