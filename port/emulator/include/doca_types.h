@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+/* Programs rely on it. */
+#include <string.h>
 
 #define DOCA_EXPERIMENTAL
 #define DOCA_STABLE
