@@ -16,6 +16,7 @@ esac
 profile=${CARGO_PROFILE:-release}
 case $profile in dev) built=debug ;; *) built=$profile ;; esac
 target=${CARGO_TARGET_DIR:-$here/target}
+case $target in /*) ;; *) target=$PWD/$target ;; esac
 if [ -z "${DPA_EMULATOR_LIBRARY:-}" ]; then
     (cd "$here" && "${CARGO:-cargo}" build --quiet --lib -p dpamatch_emulator --profile "$profile" \
         --target-dir "$target")

@@ -84,12 +84,27 @@ fn tasks_have_bounds() {
     assert_eq!(errors.matches("does not exist\n").count(), 1, "{errors}");
 }
 
+/// The wire of a test with two programs.
+fn link(name: &str) -> String {
+    let socket = prefix().join(format!("link of {name}"));
+    let _ = std::fs::remove_file(&socket);
+    format!("link:path={}", socket.display())
+}
+
 /// More messages than both rings have, and each has its own data.
 #[test]
 fn two_programs_have_tasks() {
-    let socket = prefix().join("link of tasks");
-    let _ = std::fs::remove_file(&socket);
-    let wire = format!("link:path={}", socket.display());
-    let (said, errors) = scene(&["between", "300"], &wire);
+    let (said, errors) = scene(&["between", "300"], &link("tasks"));
     assert_eq!(said, "300 messages, failed 0\n", "{errors}");
+}
+
+/// 24 writes of 8 MiB to a program that is stopped. What waits for it has a bound, all writes end
+/// once it goes on, and they fail once it is killed.
+#[test]
+fn a_stopped_program_has_a_bound() {
+    for (name, failed) in [("stopped", 0), ("killed", 24)] {
+        let (said, errors) = scene(&[name], &link(name));
+        let right = format!("0 of 24 ended, below 120 MiB: 1\nfailed {failed}\n");
+        assert_eq!(said, right, "{name}: {errors}");
+    }
 }

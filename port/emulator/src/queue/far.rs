@@ -4,6 +4,8 @@
 //!
 //! A pair asks for one operation at a time. Until its answer comes, its entry waits as one for
 //! which the peer has no buffer. The other program keeps an operation that it cannot do yet.
+//!
+//! While too much waits for a program, nothing more is asked of it, and what it asks is not done.
 
 use super::asleep::Moment;
 use super::send::{Sender, Undone};
@@ -11,11 +13,16 @@ use super::{Nic, format};
 use crate::check::race::Cause;
 use crate::wire::{HAS_BEGUN, Socket, program};
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Bytes of the longest message between programs, and of all whose parts or buffers are awaited.
 const MESSAGE: usize = 8 << 20;
 const AWAITED: usize = 64 << 20;
+/// Operations of other programs that wait.
+const OPERATIONS: usize = 1 << 16;
+/// Messages that are heard between two looks whether operations can be done.
+const HEARD: usize = 64;
 /// Bytes of a part.
 const PART: usize = 32 << 10;
 /// How long a pair may not be there, or not be connected yet.
@@ -37,6 +44,8 @@ const ANSWERS: u8 = 2;
 pub(super) enum Asked {
     /// When the other program was there last, and its socket, once that was seen.
     Waits(Instant, Option<Socket>),
+    /// Nothing yet, since too much waits for the other program, which was there last at this time.
+    Later(Instant),
     Is(Result<Vec<u8>, (u8, String)>),
 }
 
@@ -55,6 +64,11 @@ pub(super) struct Operation {
 
 /// Operations of other programs' pairs, by their numbers.
 pub(super) type Operations = HashMap<u32, Operation>;
+
+fn gone(remote: u32) -> Undone {
+    let why = format!("QP {remote:#x} does not answer: its program is not there");
+    Undone::Bad(format::NO_ANSWER, why)
+}
 
 fn word(message: &[u8], at: usize) -> u32 {
     let bytes = message
@@ -88,9 +102,7 @@ impl Nic {
                     let now = self.wires.socket_of(remote);
                     let is_another = socket.is_some() && socket != now;
                     if is_another || !self.wires.listens(remote) {
-                        let why = "its program is not there";
-                        let why = format!("QP {remote:#x} does not answer: {why}");
-                        return Err(Undone::Bad(format::NO_ANSWER, why));
+                        return Err(gone(remote));
                     }
                     (seen, socket) = (Instant::now(), now);
                 }
@@ -98,7 +110,23 @@ impl Nic {
                     send.asked = Some(Asked::Waits(seen, socket));
                 }
             }
-            None => {
+            Some(Asked::Later(mut seen)) if self.wires.is_full(remote) => {
+                if seen.elapsed() >= LOOK {
+                    if !self.wires.listens(remote) {
+                        return Err(gone(remote));
+                    }
+                    seen = Instant::now();
+                }
+                if let Some(send) = self.sender(number) {
+                    send.asked = Some(Asked::Later(seen));
+                }
+            }
+            None if self.wires.is_full(remote) => {
+                if let Some(send) = self.sender(number) {
+                    send.asked = Some(Asked::Later(Instant::now()));
+                }
+            }
+            None | Some(Asked::Later(_)) => {
                 let socket = self.wires.socket_of(remote);
                 let Some(send) = self.sender(number) else {
                     return Ok(());
@@ -139,7 +167,7 @@ impl Nic {
 
     /// Takes what other programs ask and answer. Answers how many messages came.
     pub(super) fn hear(&mut self) -> usize {
-        let mut count = 0;
+        let mut count = 0_usize;
         let cause = Cause::wire(true);
         while let Some(message) = self.wires.hear() {
             count += 1;
@@ -153,6 +181,9 @@ impl Nic {
                 }
                 // No emulator sends such a message.
                 _ => {}
+            }
+            if count.is_multiple_of(HEARD) {
+                self.do_operations();
             }
         }
         if count > 0 || !self.operations.is_empty() {
@@ -180,6 +211,10 @@ impl Nic {
             since: now,
             is_reported: false,
         };
+        if self.operations.len() >= OPERATIONS && !self.operations.contains_key(&from) {
+            let why = format!("{OPERATIONS} operations wait in the other program");
+            return self.answer(from, number, Err((format::REMOTE_OPERATION, why)));
+        }
         let operation = self.operations.entry(from).or_insert_with(new);
         if operation.number != number {
             *operation = new();
@@ -200,6 +235,10 @@ impl Nic {
         ready.sort_unstable();
         let mut done = 0;
         for from in ready {
+            // No answer could leave.
+            if self.wires.is_full(from) {
+                continue;
+            }
             let Some(mut operation) = self.operations.remove(&from) else {
                 continue;
             };
@@ -239,6 +278,14 @@ impl Nic {
     }
 
     fn answer(&mut self, to: u32, number: u32, answer: Result<Vec<u8>, (u8, String)>) {
+        if self.wires.is_full(to) {
+            // Only of what was refused at once.
+            static SAID: AtomicBool = AtomicBool::new(false);
+            let text = format_args!(
+                "the program of QP {to:#x} asks for much and takes no answer: refusals are lost"
+            );
+            return crate::check::note_once(&SAID, text);
+        }
         let (syndrome, data) = match answer {
             Ok(data) => (0, data),
             Err((syndrome, why)) => (syndrome, why.into_bytes()),

@@ -2,6 +2,7 @@
 //! one is in another program ([`super::far`]).
 
 use super::completion::Completion;
+use super::far::Asked;
 use super::send::{Sender, Undone, local};
 use super::{Nic, Receiver, Wq, format};
 use crate::status::Refusal;
@@ -147,7 +148,7 @@ impl Nic {
                 return Err(format!("a read of {reads} bytes").into());
             }
             if let Some(at) = sent
-                && !(is_far && self.has_asked(number))
+                && !(is_far && (self.has_asked(number) || self.wires.is_full(pair.remote)))
             {
                 self.gather(pd, bytes, at, &mut data, MESSAGE)?;
             }
@@ -175,7 +176,8 @@ impl Nic {
     /// Whether the pair's next entry waits for the other program already.
     fn has_asked(&self, number: u32) -> bool {
         let send = self.wqs.get(number).and_then(|wq| wq.send.as_ref());
-        send.is_some_and(|send| send.asked.is_some())
+        let asked = send.and_then(|send| send.asked.as_ref());
+        asked.is_some_and(|asked| !matches!(asked, Asked::Later(_)))
     }
 
     /// The other end of a pair, if it answers, and its domain.

@@ -14,6 +14,9 @@ const PROGRAMS: usize = 16;
 const BYTES: usize = 1 << 16;
 /// Datagrams that wait for a program at most. Frames beyond are lost, as on a network.
 const WAITING: usize = 1 << 8;
+/// Bytes of messages that wait for a program that is stopped or slow. One more message, and no more,
+/// may follow them.
+const AWAITED: usize = 64 << 20;
 /// The bit of a length that says that a message follows.
 const MESSAGE: u32 = 1 << 31;
 /// Frames, and messages, that have come and wait at most. Others stay in the socket.
@@ -29,6 +32,8 @@ pub(crate) type Socket = (u64, i64, i64);
 struct Peer {
     path: String,
     outgoing: VecDeque<Vec<u8>>,
+    /// Bytes of `outgoing`.
+    waiting: usize,
     /// Whether it gets frames.
     is_known: bool,
 }
@@ -65,6 +70,7 @@ impl Link {
                 _ => format!("{path}.{}", place + 1),
             },
             outgoing: VecDeque::new(),
+            waiting: 0,
             is_known: false,
         };
         let mut peers: Vec<Peer> = (0..PROGRAMS).map(peer).collect();
@@ -154,11 +160,19 @@ impl Link {
         }
     }
 
+    /// Whether so much waits for another program that it gets no more.
+    pub(super) fn is_full(&self, place: usize) -> bool {
+        let peer = self.peers.get(place);
+        peer.is_some_and(|peer| peer.waiting >= AWAITED)
+    }
+
     fn put(&mut self, place: usize, bytes: &[u8], kind: u32) {
         let (index, peer) = (self.index as u8, &mut self.peers[place]);
         if !peer.has_room(bytes) {
             peer.outgoing.push_back(vec![index]);
+            peer.waiting += 1;
         }
+        peer.waiting += 4 + bytes.len();
         if let Some(last) = peer.outgoing.back_mut() {
             last.extend((bytes.len() as u32 | kind).to_le_bytes());
             last.extend(bytes);
@@ -184,6 +198,7 @@ impl Link {
                 if matches!(sent, Err(ErrorKind::WouldBlock | ErrorKind::NotFound)) {
                     break;
                 }
+                peer.waiting -= datagram.len();
                 peer.outgoing.pop_front();
             }
         }
@@ -267,6 +282,40 @@ mod tests {
         assert!(!links[0].listens(7) && links[0].listens(8));
         assert_eq!(open().expect("room").index, 7);
         assert!(!links[0].listens(PROGRAMS));
+        remove(&path);
+    }
+
+    /// A program that takes nothing gets what its socket holds, and then as much as may wait.
+    #[test]
+    fn a_stopped_program_has_a_bound() {
+        let path = path("stopped");
+        let mut links: Vec<_> = (0..2).map(|_| Link::open(&path).expect("room")).collect();
+        for (waiting, is_full) in [(AWAITED - 1, false), (AWAITED, true), (0, false)] {
+            links[0].peers[1].waiting = waiting;
+            assert_eq!(links[0].is_full(1), is_full);
+        }
+        let message = vec![7; 32 << 10];
+        let mut sent = 0;
+        while !links[0].is_full(1) {
+            links[0].tell(1, &message);
+            sent += 1;
+            let peer = &links[0].peers[1];
+            let all: usize = peer.outgoing.iter().map(Vec::len).sum();
+            assert_eq!(peer.waiting, all);
+            assert_eq!(links[0].is_full(1), all >= AWAITED);
+        }
+        assert!(links[0].peers[1].waiting < AWAITED + message.len() + 5);
+        assert!(!links[0].is_full(2) && !links[0].is_full(PROGRAMS));
+        // It goes on, and all has come.
+        let mut heard = 0;
+        while heard < sent {
+            links[0].send_datagrams();
+            while let Some(found) = links[1].hear() {
+                heard += usize::from(found == message);
+            }
+        }
+        links[0].send_datagrams();
+        assert_eq!((links[0].peers[1].waiting, links[0].is_full(1)), (0, false));
         remove(&path);
     }
 

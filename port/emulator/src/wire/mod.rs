@@ -175,6 +175,12 @@ impl Wires {
         link.is_some_and(|link| link.listens(program(number)))
     }
 
+    /// Whether so much waits for the program with this queue that it gets no more.
+    pub(crate) fn is_full(&self, number: u32) -> bool {
+        let link = self.link.as_ref();
+        link.is_some_and(|link| link.is_full(program(number)))
+    }
+
     /// Sends a message to the program with this queue, which gets it whole.
     pub(crate) fn tell(&mut self, number: u32, message: &[u8]) {
         let link = self.link.iter_mut();

@@ -365,6 +365,95 @@ static void between(int peer, int sends, int count)
 	CHECK(doca_ctx_stop(doca_rdma_as_ctx(end.rdma)));
 }
 
+/* Memory of the large messages, and connections that write them. */
+#define LARGE (8ul << 20)
+#define MANY 24
+
+/* Writes to a program that is stopped: more than may wait for it. Then it goes on, or ends. */
+static void stopped(int peer, int writes, int ends)
+{
+	static struct end end;
+	struct doca_rdma_connection *connections[MANY];
+	struct doca_rdma_task_write *tasks[MANY];
+	char *memory = calloc(1, LARGE), details[MANY][64], export[64], word[64];
+	const void *own[MANY], *exported;
+	size_t bytes = 0, export_bytes;
+	struct doca_mmap *map, *other;
+	pid_t pid = getpid();
+	long peak = 0;
+
+	CHECK(doca_rdma_create(device, &end.rdma));
+	CHECK(doca_rdma_set_permissions(end.rdma, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE |
+							  DOCA_ACCESS_FLAG_RDMA_WRITE));
+	CHECK(doca_rdma_set_max_num_connections(end.rdma, MANY));
+	CHECK(doca_rdma_task_write_set_conf(
+		end.rdma, (doca_rdma_task_write_completion_cb_t)count_done,
+		(doca_rdma_task_write_completion_cb_t)count_failed, MANY));
+	CHECK(doca_ctx_set_user_data(doca_rdma_as_ctx(end.rdma), (union doca_data){ .u64 = 77 }));
+	CHECK(doca_pe_connect_ctx(engine, doca_rdma_as_ctx(end.rdma)));
+	CHECK(doca_ctx_start(doca_rdma_as_ctx(end.rdma)));
+	CHECK(doca_mmap_create(&map));
+	CHECK(doca_mmap_set_permissions(map, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE |
+						     DOCA_ACCESS_FLAG_RDMA_WRITE));
+	CHECK(doca_mmap_set_memrange(map, memory, LARGE));
+	CHECK(doca_mmap_add_dev(map, device));
+	CHECK(doca_mmap_start(map));
+	CHECK(doca_mmap_export_rdma(map, device, &exported, &export_bytes));
+	for (int at = 0; at < MANY; at++)
+		CHECK(doca_rdma_export(end.rdma, &own[at], &bytes, &connections[at]));
+	for (int at = 0; at < MANY; at++)
+		tell(peer, own[at], bytes);
+	tell(peer, exported, export_bytes);
+	tell(peer, &pid, sizeof(pid));
+	for (int at = 0; at < MANY; at++)
+		hear(peer, details[at], bytes);
+	hear(peer, export, export_bytes);
+	hear(peer, &pid, sizeof(pid));
+	for (int at = 0; at < MANY; at++)
+		CHECK(doca_rdma_connect(end.rdma, details[at], bytes, connections[at]));
+	CHECK(doca_mmap_create_from_export(NULL, export, export_bytes, device, &other));
+	tell(peer, "", 1);
+	hear(peer, word, 1);
+	if (!writes) {
+		/* Until the other program has written all, or ends this one. */
+		hear(peer, word, 1);
+		for (size_t at = 0; at < LARGE; at++)
+			if (memory[at] != 'x')
+				exit(5);
+		return;
+	}
+	size_t length_there;
+	void *there;
+
+	CHECK(doca_mmap_get_memrange(other, &there, &length_there));
+	memset(memory, 'x', LARGE);
+	struct doca_buf *from = data(map, memory, LARGE), *to = room(other, there, LARGE);
+
+	kill(pid, SIGSTOP);
+	for (int at = 0; at < MANY; at++) {
+		CHECK(doca_rdma_task_write_allocate_init(end.rdma, connections[at], from, to, ONE,
+							 &tasks[at]));
+		CHECK(SUBMIT(write, tasks[at]));
+	}
+	for (int at = 0; at < 2000; at++) {
+		doca_pe_progress(engine);
+		usleep(100);
+	}
+	FILE *status = fopen("/proc/self/status", "r");
+
+	while (fgets(word, sizeof(word), status))
+		if (sscanf(word, "VmHWM: %ld", &peak) == 1)
+			break;
+	printf("%d of %d ended, below 120 MiB: %d\n", ended, MANY, peak < 120 << 10);
+	fprintf(stderr, "peak %ld KiB\n", peak);
+	kill(pid, ends ? SIGKILL : SIGCONT);
+	wait_for(MANY);
+	printf("failed %d\n", failed);
+	if (!ends)
+		tell(peer, "", 1);
+	wait(NULL);
+}
+
 static void start_peer(const char *scene, const char *number, int *peer)
 {
 	int peers[2];
@@ -401,6 +490,17 @@ int main(int count, char **words)
 		start_peer("hears", number, &peer);
 		between(peer, 1, atoi(number));
 		wait(NULL);
+		return 0;
+	}
+	if (!strcmp(scene, "stopped") || !strcmp(scene, "killed")) {
+		int peer;
+
+		start_peer("stops", number, &peer);
+		stopped(peer, 1, !strcmp(scene, "killed"));
+		return 0;
+	}
+	if (!strcmp(scene, "stops")) {
+		stopped(PEER, 0, 0);
 		return 0;
 	}
 	if (!strcmp(scene, "hears")) {
