@@ -216,8 +216,8 @@ fn illegal_pairs_are_found() {
     assert_eq!(legality::check(view, order, good), Ok(()));
 
     let mut swapped = good.clone();
-    let other =
-        (1..swapped.len()).find(|&other| view.inbound[other].source != view.inbound[0].source);
+    let source = |at: usize| view.inbound.at(at as u32).source;
+    let other = (1..swapped.len()).find(|&other| source(other) != source(0));
     swapped.swap(0, other.expect("another sender"));
     assert!(legality::check(view, order, &swapped).is_err());
 
@@ -237,11 +237,8 @@ fn illegal_pairs_are_found() {
 
     // Two messages of one key in the wrong order.
     let key = |at: usize| {
-        (
-            view.inbound[at].comm,
-            view.inbound[at].source,
-            view.inbound[at].tag,
-        )
+        let message = view.inbound.at(at as u32);
+        (message.comm, message.source, message.tag)
     };
     let second = (1..good.len())
         .find(|&at| key(at) == key(0))

@@ -159,7 +159,7 @@ fn stalling(groups: u32) -> Vec<Program> {
         let with = |rank, gap_ns, transfers: &[Transfer]| {
             let begin = |at| step(gap_ns, Action::Begin(at as u32));
             Program {
-                transfers: transfers.to_vec(),
+                transfers: transfers.into(),
                 steps: (0..transfers.len()).map(begin).collect(),
                 ..idle(rank)
             }

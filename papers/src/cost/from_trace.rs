@@ -56,7 +56,7 @@ pub fn of_run(run: &Run) -> TraceMessages {
     for (at, program) in run.programs.iter().enumerate() {
         let mut places: BTreeMap<u32, usize> = BTreeMap::new();
         for (phase, op) in begun(run, at, program) {
-            let transfer = &program.transfers[op as usize];
+            let transfer = program.transfers.at(op);
             if transfer.kind != TransferKind::Send {
                 continue;
             }
@@ -105,7 +105,7 @@ fn posts(run: &Run) -> Vec<Vec<u32>> {
         .iter()
         .map(|program| vec![UNKNOWN; program.transfers.len()])
         .collect();
-    for message in run.inbound.iter().flatten() {
+    for message in run.inbound.iter().flat_map(|messages| messages.iter()) {
         if let Ok(at) = run
             .programs
             .binary_search_by_key(&message.sender, |program| program.rank)

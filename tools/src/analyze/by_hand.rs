@@ -67,7 +67,7 @@ pub(super) fn program(rank: u32, transfers: &[Transfer]) -> Program {
     let comms = vec![comm(2), comm(3)];
     Program {
         rank,
-        transfers: transfers.to_vec(),
+        transfers: transfers.into(),
         steps,
         comms,
         ..Program::default()

@@ -9,12 +9,14 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::communicators::{Communicators, Translation};
+use super::numbers::Numbers;
 use super::origin::LocalId;
 use super::program::{
     ANY, Action, CollectiveCall, End, Program, Side, Step, Sync, Transfer, TransferKind, UNKNOWN,
     UNKNOWN_BYTES,
 };
 use super::steps::Steps;
+use super::transfers::Transfers;
 use crate::collectives::{Call, Library, Op, schedule};
 use dpamatch_traces::{CollectiveKind, TraceError, TraceErrorKind};
 
@@ -73,6 +75,7 @@ pub(super) fn expand(
             .map(|(at, (program, contexts))| {
                 let mut rebuilt = Rebuilt::new(program, comms, at, library);
                 let expanded = rebuilt.run(&contexts, &calls)?;
+                rebuilt.transfers.shrink_to_fit();
                 let Rebuilt {
                     transfers,
                     steps,
@@ -199,9 +202,9 @@ struct Rebuilt<'a> {
     comms: &'a Communicators,
     at: usize,
     library: Library,
-    transfers: Vec<Transfer>,
+    transfers: Transfers,
     steps: Steps,
-    finished: Vec<u32>,
+    finished: Numbers,
     /// The new number of each old transfer.
     places: Vec<u32>,
 }
@@ -213,9 +216,9 @@ impl<'a> Rebuilt<'a> {
             comms,
             at,
             library,
-            transfers: Vec::with_capacity(old.transfers.len()),
+            transfers: Transfers::with_capacity(old.transfers.len()),
             steps: Steps::default(),
-            finished: Vec::with_capacity(old.finished.len()),
+            finished: Numbers::with_capacity(old.finished.len()),
             places: vec![UNKNOWN; old.transfers.len()],
         }
     }
@@ -255,15 +258,15 @@ impl<'a> Rebuilt<'a> {
         let action = match step.action {
             Action::Begin(at) => {
                 self.places[at as usize] = self.transfers.len() as u32;
-                self.transfers.push(self.old.transfers[at as usize]);
+                self.transfers.push(self.old.transfers.at(at));
                 Action::Begin(self.places[at as usize])
             }
             Action::Cancel(at) => Action::Cancel(self.places[at as usize]),
             Action::Finish { first, count } => {
                 let start = self.finished.len() as u32;
-                let those = &self.old.finished[first as usize..(first + count) as usize];
+                let those = self.old.finished.part(first, count);
                 self.finished
-                    .extend(those.iter().map(|&at| self.places[at as usize]));
+                    .extend(those.map(|at| self.places[at as usize]));
                 Action::Finish {
                     first: start,
                     count,
@@ -463,7 +466,7 @@ mod tests {
         let context = run.comms.global(1, 2);
         let reduce = CollectiveKind::Reduce as u32;
         assert_eq!(sent, [(0, 1, 4), (context, reduce, 24), (0, 2, 4)]);
-        let made = run.programs[0].transfers[1];
+        let made = run.programs[0].transfers.at(1);
         assert_eq!((made.call, made.function, made.comm), (9, 4, 2));
         let times: Vec<_> = run.programs[0]
             .steps

@@ -98,7 +98,7 @@ fn of_rank(
         writer.gap_ns = writer.gap_ns.saturating_add(step.gap_ns);
         match step.action {
             Action::Begin(at) => {
-                let transfer = &program.transfers[at as usize];
+                let transfer = program.transfers.at(at);
                 let comm = &run.comms.all[view.comm(at) as usize];
                 let peer = match transfer.peer {
                     ANY => Some(-1),
@@ -138,8 +138,8 @@ fn of_rank(
                 }
             }
             Action::Finish { first, count } => {
-                let those = &program.finished[first as usize..][..count as usize];
-                let waits = those.iter().filter_map(|&at| labels[at as usize].take());
+                let those = program.finished.part(first, count);
+                let waits = those.filter_map(|at| labels[at as usize].take());
                 let waits: Vec<_> = waits.collect();
                 if !waits.is_empty() {
                     writer.compute()?;

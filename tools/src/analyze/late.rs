@@ -50,7 +50,7 @@ pub(super) fn earliest(view: RankView<'_>) -> Vec<Earliest> {
     for step in &program.steps {
         match step.action {
             Action::Begin(at) => {
-                let transfer = &program.transfers[at as usize];
+                let transfer = program.transfers.at(at);
                 match transfer.kind {
                     TransferKind::Send => has_sent = true,
                     TransferKind::Recv if transfer.blocking => has_sent = false,
@@ -63,7 +63,7 @@ pub(super) fn earliest(view: RankView<'_>) -> Vec<Earliest> {
         }
     }
     for (_, message) in view.probes.iter() {
-        let receive = view.inbound[message as usize].receive;
+        let receive = view.inbound.at(message).receive;
         if let Some(earliest) = all.get_mut(receive as usize) {
             *earliest = Earliest::Probed;
         }

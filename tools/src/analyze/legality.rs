@@ -71,15 +71,15 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
         }
     }
     let accepts = |receive: u32, message: u32| {
-        let inbound = &view.inbound[message as usize];
+        let inbound = view.inbound.at(message);
         view.comm(receive) == inbound.comm
-            && transfers[receive as usize].accepts(inbound.source, inbound.tag)
+            && transfers.at(receive).accepts(inbound.source, inbound.tag)
     };
     // The probes before each receive that have not looked yet.
     let mut probed: HashMap<u32, VecDeque<u32>> = HashMap::new();
     let looked_for = |probe: u32| {
         let message = view.probes.message(probe)?;
-        let receive = view.inbound[message as usize].receive;
+        let receive = view.inbound.at(message).receive;
         match partner.get(receive as usize) {
             Some(&got) => Some((got, receive)),
             None => Some((message, receive)),
@@ -198,7 +198,7 @@ pub fn keeps_senders_order(view: RankView<'_>, order: &Order) -> bool {
         let Happening::Arrive(message) = happening else {
             return true;
         };
-        let inbound = &view.inbound[message as usize];
+        let inbound = view.inbound.at(message);
         if inbound.op == UNKNOWN {
             return true;
         }

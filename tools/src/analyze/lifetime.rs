@@ -93,8 +93,8 @@ fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
         operations += 1;
         let mut is_point = operations == OPERATIONS_MAX;
         match step.action {
-            Action::Begin(at) if transfers[at as usize].kind == TransferKind::Recv => {
-                let transfer = &transfers[at as usize];
+            Action::Begin(at) if transfers.at(at).kind == TransferKind::Recv => {
+                let transfer = transfers.at(at);
                 let selector = transfer.selector();
                 let (class, hash) = (selector.class(), selector_hash(view.comm(at), selector));
                 for tables in &mut tables {
@@ -111,11 +111,11 @@ fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
             }
             Action::Finish { first, count } => {
                 is_point = true;
-                for &at in &view.program.finished[first as usize..(first + count) as usize] {
-                    if transfers[at as usize].kind != TransferKind::Recv {
+                for at in view.program.finished.part(first, count) {
+                    if transfers.at(at).kind != TransferKind::Recv {
                         continue;
                     }
-                    let selector = transfers[at as usize].selector();
+                    let selector = transfers.at(at).selector();
                     let hash = selector_hash(view.comm(at), selector);
                     tables
                         .iter_mut()
@@ -154,7 +154,7 @@ mod tests {
     fn finish(run: &mut Run, at: usize, after: usize, transfers: &[u32]) {
         let program = &mut run.programs[at];
         let first = program.finished.len() as u32;
-        program.finished.extend(transfers);
+        program.finished.extend(transfers.iter().copied());
         let action = Action::Finish {
             first,
             count: transfers.len() as u32,

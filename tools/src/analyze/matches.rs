@@ -91,7 +91,7 @@ pub fn matches(view: RankView<'_>, order: &Order, receives: &[u32], mut each: im
     for happening in order.iter() {
         let (comm, side) = match happening {
             Happening::Post(it) => (view.comm(it), 0),
-            Happening::Arrive(it) => (view.inbound[it as usize].comm, 1),
+            Happening::Arrive(it) => (view.inbound.at(it).comm, 1),
             Happening::Cancel(_) | Happening::Probe(_) => continue,
         };
         let tree = &mut queues.entry(comm).or_default()[side].tree;
@@ -102,7 +102,7 @@ pub fn matches(view: RankView<'_>, order: &Order, receives: &[u32], mut each: im
         let now = order.time_ns(at);
         let (comm, side, own, partner) = match happening {
             Happening::Post(it) => (view.comm(it), 0, it, message_of[it as usize]),
-            Happening::Arrive(it) => (view.inbound[it as usize].comm, 1, it, receives[it as usize]),
+            Happening::Arrive(it) => (view.inbound.at(it).comm, 1, it, receives[it as usize]),
             Happening::Cancel(it) => (view.comm(it), 1, UNKNOWN, it),
             Happening::Probe(_) => continue,
         };
@@ -117,9 +117,9 @@ pub fn matches(view: RankView<'_>, order: &Order, receives: &[u32], mut each: im
                 0 => (own, partner),
                 _ => (partner, own),
             };
-            let inbound = &view.inbound[message as usize];
+            let inbound = view.inbound.at(message);
             let known = |bytes: u64| Some(bytes).filter(|&bytes| bytes != UNKNOWN_BYTES);
-            let got = known(transfers[receive as usize].got_bytes);
+            let got = known(transfers.at(receive).got_bytes);
             let (posted_at, arrived_at) = match side {
                 0 => (now, since),
                 _ => (since, now),

@@ -27,6 +27,7 @@ mod of_text;
 pub mod order;
 
 mod matches;
+mod numbers;
 mod origin;
 mod pairs;
 #[cfg(feature = "parquet")]
@@ -34,6 +35,7 @@ mod parquet;
 mod probes;
 mod program;
 mod rank_classes;
+mod repeated;
 mod replay;
 mod report;
 mod run;
@@ -44,6 +46,7 @@ mod steps;
 mod tables;
 mod timeline;
 mod times;
+mod transfers;
 mod truth;
 mod waits;
 
@@ -54,10 +57,11 @@ pub use engines::EngineReport;
 pub(crate) use engines::tell_sizes;
 pub use expand::Expanded;
 pub use goal::{LeftOut, goal};
-pub use inbound::{Inbound, Lost};
+pub use inbound::{Inbound, Lost, Messages};
 pub use late::{Late, Sharing};
 pub use logged::{LogError, is_log};
 pub use matches::{Match, matches};
+pub use numbers::Numbers;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub use of_text::programs_of_text;
@@ -81,4 +85,5 @@ pub use steps::{Steps, StepsIter};
 pub use tables::{by_rank, shown, tables};
 pub use timeline::{TimelineError, timeline};
 pub use times::{CallTime, Spent};
+pub use transfers::Transfers;
 pub use truth::Truth;

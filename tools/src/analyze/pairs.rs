@@ -21,7 +21,7 @@ pub fn pairs(
             if receive != UNKNOWN && message.op != UNKNOWN {
                 let number = view
                     .program
-                    .comm_number(view.program.transfers[receive as usize].comm);
+                    .comm_number(view.program.transfers.at(receive).comm);
                 rows.push((
                     number,
                     message.sender,
@@ -41,10 +41,10 @@ pub fn pairs(
         "comm,recv_rank,recv_op,send_rank,send_op,tag,bytes,posted_src,posted_tag"
     )?;
     for (number, sender, receiver, tag, receive, op, at) in rows {
-        let transfer = &run.programs[at].transfers[receive as usize];
+        let transfer = run.programs[at].transfers.at(receive);
         let sent = run.program_of(sender);
         let sent = sent.map_or(UNKNOWN_BYTES, |sender| {
-            run.programs[sender].transfers[op as usize].bytes
+            run.programs[sender].transfers.at(op).bytes
         });
         let bytes = if transfer.got_bytes == UNKNOWN_BYTES {
             sent

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState as Fast;
 
 use super::communicators::Communicators;
-use super::inbound::Inbound;
+use super::inbound::Messages;
 use super::program::{Program, TransferKind, UNKNOWN};
 
 /// Maximum receives behind a wildcard probe with an ignored status that are examined.
@@ -56,10 +56,10 @@ type Received = (u32, u32);
 pub(super) fn probes(
     at: usize,
     program: &Program,
-    inbound: &[Inbound],
+    inbound: &Messages,
     comms: &Communicators,
 ) -> Probes {
-    let is_probe = |&probe: &u32| program.transfers[probe as usize].kind == TransferKind::Probe;
+    let is_probe = |&probe: &u32| program.transfers.at(probe).kind == TransferKind::Probe;
     let all: Vec<u32> = (0..program.transfers.len() as u32)
         .filter(is_probe)
         .collect();
@@ -68,18 +68,18 @@ pub(super) fn probes(
     }
     // By receive, and messages without receive in sending order behind them.
     let mut received: Vec<Received> = (0..)
-        .zip(inbound)
+        .zip(inbound.iter())
         .map(|(message, inbound)| (inbound.receive, message))
         .collect();
     received.sort_unstable();
     let mut by_key: HashMap<(u32, u32, u32), Vec<Received>, Fast> = HashMap::default();
     for &(receive, message) in &received {
-        let key = inbound[message as usize].key();
+        let key = inbound.at(message).key();
         by_key.entry(key).or_default().push((receive, message));
     }
     let mut found = Vec::with_capacity(all.len());
     for &probe in &all {
-        let transfer = &program.transfers[probe as usize];
+        let transfer = program.transfers.at(probe);
         let comm = comms.global(at, transfer.comm);
         let message = match transfer.envelope() {
             Some((source, tag)) => by_key
@@ -91,7 +91,7 @@ pub(super) fn probes(
                 .take(LOOKED_AT)
                 .take_while(|(receive, _)| *receive != UNKNOWN)
                 .find(|(_, message)| {
-                    let message = &inbound[*message as usize];
+                    let message = inbound.at(*message);
                     message.comm == comm && transfer.accepts(message.source, message.tag)
                 })
                 .copied(),

@@ -1,15 +1,17 @@
 //! The matching-related actions of one rank, in arrays: built once from its calls and read by every
 //! replay.
 //!
-//! A run of 300,000 calls takes some 20 MB. Only the growth of the arrays allocates.
+//! Only the growth of the arrays allocates.
 
 use std::collections::{BTreeMap, HashMap};
 
 use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag, TagSel};
 use foldhash::fast::RandomState as Fast;
 
+use super::numbers::Numbers;
 use super::steps::Steps;
 use super::times::Spent;
+use super::transfers::Transfers;
 use dpamatch_traces::{CallSites, CollectiveKind, Counts, Function};
 
 /// A transfer, message or rank that is absent.
@@ -25,7 +27,7 @@ pub const ANY: i32 = -1;
 /// `MPI_PROC_NULL` as a [`Transfer`]'s peer.
 pub const NOBODY: i32 = -2;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum TransferKind {
     Send,
@@ -36,7 +38,7 @@ pub enum TransferKind {
     Null,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum End {
     /// No call completed it.
@@ -52,8 +54,8 @@ pub enum End {
     Freed,
 }
 
-/// A send, receive or successful probe, in posting order. 48 bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A send, receive or successful probe. [`Transfers`] has those of a rank.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Transfer {
     /// Rank in the communicator, [`ANY`] or [`NOBODY`].
     pub peer: i32,
@@ -241,11 +243,11 @@ pub struct CollectiveCall {
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     pub rank: u32,
-    /// Sends, receives and successful probes in posting order.
-    pub transfers: Vec<Transfer>,
+    /// Sends, receives and successful probes in posting order, in which the steps begin them.
+    pub transfers: Transfers,
     pub steps: Steps,
     /// Transfers completed by waits and tests, for [`Action::Finish`].
-    pub finished: Vec<u32>,
+    pub finished: Numbers,
     /// Calls whose messages are still to be made, in order.
     pub collectives: Vec<CollectiveCall>,
     /// Their elements by peer.
@@ -285,9 +287,7 @@ impl Program {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.transfers.capacity() * size_of::<Transfer>()
-            + self.steps.memory_bytes()
-            + self.finished.capacity() * 4
+        self.transfers.memory_bytes() + self.steps.memory_bytes() + self.finished.memory_bytes()
     }
 }
 

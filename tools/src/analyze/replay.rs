@@ -3,7 +3,7 @@
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
 
 use super::communicators::Communicators;
-use super::inbound::Inbound;
+use super::inbound::{Inbound, Messages};
 use super::order::{Happening, Order};
 use super::probes::Probes;
 use super::program::{Program, UNKNOWN, UNKNOWN_BYTES};
@@ -17,7 +17,7 @@ pub struct RankView<'a> {
     /// Its index in the list of programs.
     pub at: usize,
     pub program: &'a Program,
-    pub inbound: &'a [Inbound],
+    pub inbound: &'a Messages,
     pub probes: &'a Probes,
     pub comms: &'a Communicators,
 }
@@ -26,14 +26,14 @@ impl<'a> RankView<'a> {
     #[inline]
     pub fn comm(&self, transfer: u32) -> u32 {
         self.comms
-            .global(self.at, self.program.transfers[transfer as usize].comm)
+            .global(self.at, self.program.transfers.at(transfer).comm)
     }
 
     #[inline]
     pub fn envelope(&self, message: u32) -> Envelope {
-        let &Inbound {
+        let Inbound {
             comm, source, tag, ..
-        } = &self.inbound[message as usize];
+        } = self.inbound.at(message);
         // Both values come from a valid rank or tag, so they are in range.
         let source = Rank::new(source).unwrap_or_default();
         Envelope {
@@ -62,7 +62,7 @@ impl<'a> RankView<'a> {
         let known = |bytes: u64| (bytes != UNKNOWN_BYTES).then_some(bytes);
         order.iter().map(move |happening| match happening {
             Happening::Post(at) => {
-                let transfer = &self.program.transfers[at as usize];
+                let transfer = self.program.transfers.at(at);
                 Event::Post {
                     recv: RecvId(u64::from(at)),
                     comm: CommId(self.comm(at)),
@@ -72,9 +72,9 @@ impl<'a> RankView<'a> {
                 }
             }
             Happening::Arrive(message) => {
-                let &Inbound {
+                let Inbound {
                     comm, tag, bytes, ..
-                } = &self.inbound[message as usize];
+                } = self.inbound.at(message);
                 Event::Arrive {
                     msg: MsgId(u64::from(message)),
                     envelope: self.envelope(message),
@@ -89,7 +89,7 @@ impl<'a> RankView<'a> {
             Happening::Probe(at) => Event::Probe {
                 probe: ProbeId(u64::from(at)),
                 comm: CommId(self.comm(at)),
-                selector: self.program.transfers[at as usize].selector(),
+                selector: self.program.transfers.at(at).selector(),
             },
         })
     }
@@ -120,7 +120,7 @@ impl<'a> RankView<'a> {
             } else {
                 agreement.more += u64::from(receive != UNKNOWN);
             }
-            if let Some(transfer) = self.program.transfers.get(receive as usize)
+            if let Some(transfer) = self.program.transfers.get(receive)
                 && let Some(equal) = same_length(transfer.got_bytes, message.bytes)
             {
                 agreement.bytes_equal += u64::from(equal);

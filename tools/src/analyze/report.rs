@@ -165,7 +165,7 @@ impl Flows {
         let groups = run.processes.div_ceil(group) as usize;
         let mut rows = vec![vec![[0; 2]; groups]; groups];
         for view in run.views() {
-            for message in view.inbound {
+            for message in view.inbound.iter() {
                 let cell = rows.get_mut((message.sender / group) as usize);
                 let cell = cell.and_then(|row| row.get_mut((view.program.rank / group) as usize));
                 if let Some([messages, bytes]) = cell {
@@ -318,7 +318,7 @@ fn sending_call(run: &Run, message: &Inbound) -> Option<u32> {
     let sender = run.program_of(message.sender)?;
     run.programs[sender]
         .transfers
-        .get(message.op as usize)
+        .get(message.op)
         .map(|transfer| transfer.call)
 }
 

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::communicators::Communicators;
 use super::expand::{Expanded, expand};
-use super::inbound::{Inbound, Lost, route};
+use super::inbound::{Lost, Messages, route};
 use super::order::{Causal, Guided, Load, Network, Order, OrderChoice, Stall, merged};
 use super::probes::{Probes, probes};
 use super::program::Program;
@@ -25,7 +25,7 @@ pub struct Run {
     pub processes_guessed: bool,
     pub programs: Vec<Program>,
     pub comms: Communicators,
-    pub inbound: Vec<Vec<Inbound>>,
+    pub inbound: Vec<Messages>,
     /// How each program's receives and messages were paired.
     pub truth: Vec<Truth>,
     /// What each program's probes found.
@@ -228,7 +228,9 @@ impl Run {
 
 /// One more than the highest rank in any send or receive: the minimum size of the world.
 fn addressed(programs: &[Program]) -> u32 {
-    let transfers = programs.iter().flat_map(|program| &program.transfers);
+    let transfers = programs
+        .iter()
+        .flat_map(|program| program.transfers.kinds());
     transfers
         .map(|transfer| (transfer.peer.saturating_add(1)).max(0) as u32)
         .max()
@@ -310,8 +312,8 @@ mod tests {
             &[known, receive(0, 4, End::Ignored)],
         );
         assert_eq!((run.truth[1].assumed, run.lost.to_no_rank), (1, 1));
-        assert_eq!(run.inbound[1][1].op, UNKNOWN);
-        assert_eq!(run.inbound[1][1].bytes, 2);
+        assert_eq!(run.inbound[1].at(1).op, UNKNOWN);
+        assert_eq!(run.inbound[1].at(1).bytes, 2);
         assert_eq!(paired(&run), [1, 0]);
     }
 

@@ -123,7 +123,7 @@ fn of_rank(run: &Run, view: RankView<'_>, order: &Order, receives: &[u32]) -> Ha
     let earliest = earliest(view);
     let receiving = |receive: u32| key(run, view.at, receive);
     let sending = |message: u32| {
-        let message = &view.inbound[message as usize];
+        let message = view.inbound.at(message);
         let sender = run
             .programs
             .binary_search_by_key(&message.sender, |program| program.rank);
@@ -185,7 +185,7 @@ fn of_rank(run: &Run, view: RankView<'_>, order: &Order, receives: &[u32]) -> Ha
 
 fn key(run: &Run, at: usize, transfer: u32) -> Option<Key> {
     let program = &run.programs[at];
-    let transfer = program.transfers.get(transfer as usize)?;
+    let transfer = program.transfers.get(transfer)?;
     let site = program.sites.as_ref()?.of(u64::from(transfer.call))?;
     Some((site.clone(), transfer.function))
 }

@@ -176,7 +176,7 @@ fn count_rank(view: RankView<'_>, order: &Order) -> [u64; 2] {
     for happening in order.iter() {
         match happening {
             Happening::Post(at) => {
-                let selector = view.program.transfers[at as usize].selector();
+                let selector = view.program.transfers.at(at).selector();
                 _ = engine.post(RecvId(u64::from(at)), CommId(view.comm(at)), selector);
             }
             Happening::Arrive(message) => {

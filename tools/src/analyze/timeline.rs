@@ -111,7 +111,7 @@ impl Ends {
         let mut ended = begun.clone();
         for step in &program.steps {
             if let Action::Finish { first, count } = step.action {
-                for &transfer in &program.finished[first as usize..][..count as usize] {
+                for transfer in program.finished.part(first, count) {
                     ended[transfer as usize] = step.at_ns;
                 }
             }

@@ -17,8 +17,9 @@ use foldhash::fast::RandomState as Fast;
 
 use super::align::{self, Sequences};
 use super::communicators::Communicators;
-use super::inbound::Inbound;
+use super::inbound::{Inbound, Messages};
 use super::program::{End, Program, Transfer, TransferKind, UNKNOWN, UNKNOWN_BYTES};
+use super::transfers::Transfers;
 
 /// Maximum compares per rank in the search for messages of receives without status.
 const ELIMINATION_STEPS_MAX: usize = 20_000_000;
@@ -84,16 +85,13 @@ struct Chain<'a> {
 
 #[derive(Clone, Copy)]
 struct Parts<'a> {
-    transfers: &'a [Transfer],
-    inbound: &'a [Inbound],
+    transfers: &'a Transfers,
+    inbound: &'a Messages,
 }
 
 impl Parts<'_> {
     fn fits(self, receive: u32, message: u32) -> bool {
-        let (transfer, sent) = (
-            &self.transfers[receive as usize],
-            self.inbound[message as usize].bytes,
-        );
+        let (transfer, sent) = (self.transfers.at(receive), self.inbound.at(message).bytes);
         let room = transfer.bytes;
         match transfer.got_bytes {
             _ if sent == UNKNOWN_BYTES => true,
@@ -140,7 +138,7 @@ impl Parts<'_> {
 pub(super) fn pair(
     at: usize,
     program: &mut Program,
-    inbound: &mut Vec<Inbound>,
+    inbound: &mut Messages,
     comms: &Communicators,
     ranks: &[u32],
 ) -> Truth {
@@ -162,13 +160,13 @@ pub(super) fn pair(
     }
     known.sort_unstable_by_key(|known| (known.key, known.receive));
     let mut sent: Vec<u32> = (0..inbound.len() as u32).collect();
-    sent.sort_unstable_by_key(|&at| (inbound[at as usize].key(), at));
+    sent.sort_unstable_by_key(|&at| (inbound.at(at).key(), at));
     let mut chains = chains(&sent, inbound, &known);
     let parts = Parts {
         transfers: &program.transfers,
         inbound,
     };
-    let comm = |receive: u32| comms.global(at, parts.transfers[receive as usize].comm);
+    let comm = |receive: u32| comms.global(at, parts.transfers.at(receive).comm);
     truth.not_examined += eliminate(parts, comm, &mut chains, &open);
     let mut pairs = Vec::with_capacity(program.transfers.len());
     for chain in &chains {
@@ -203,7 +201,7 @@ pub(super) fn pair(
     drop(chains);
     let mut missing = Vec::new();
     for (key, (receive, message)) in pairs {
-        let transfer = &program.transfers[receive as usize];
+        let transfer = program.transfers.at(receive);
         let is_open = transfer.envelope().is_none();
         if message == align::NONE {
             if !is_open {
@@ -211,27 +209,28 @@ pub(super) fn pair(
             }
             continue;
         }
-        let message = &mut inbound[message as usize];
-        message.receive = receive;
+        inbound.set_receive(message, receive);
         *if is_open {
             &mut truth.eliminated
         } else {
             &mut truth.pairs
         } += 1;
-        if let Some(equal) = same_length(transfer.got_bytes, message.bytes) {
+        if let Some(equal) = same_length(transfer.got_bytes, inbound.at(message).bytes) {
             truth.bytes_equal += u64::from(equal);
             truth.bytes_differ += u64::from(!equal);
         }
     }
     drop_open(program, inbound, &open, &mut truth);
     missing.sort_unstable_by_key(|&(_, receive)| receive);
+    inbound.reserve(missing.len());
     for ((comm, source, tag), receive) in missing {
-        let transfer = &mut program.transfers[receive as usize];
+        let transfer = program.transfers.at(receive);
         let sender = comms.all[comm as usize]
             .peer(program.rank, source)
             .unwrap_or(UNKNOWN);
         if transfer.unsure_null && ranks.binary_search(&sender).is_ok() {
-            transfer.kind = TransferKind::Null;
+            let null = |it: &mut Transfer| it.kind = TransferKind::Null;
+            program.transfers.change(receive, null);
             truth.taken_for_null += 1;
             continue;
         }
@@ -251,6 +250,8 @@ pub(super) fn pair(
             receive,
         });
     }
+    program.transfers.shrink_to_fit();
+    inbound.shrink_to_fit();
     truth.left = inbound
         .iter()
         .filter(|message| message.receive == UNKNOWN)
@@ -259,8 +260,8 @@ pub(super) fn pair(
 }
 
 /// The chains of a rank, by key. `sent` and `known` are sorted by key.
-fn chains<'a>(sent: &'a [u32], inbound: &[Inbound], known: &[Known]) -> Vec<Chain<'a>> {
-    let key = |message: u32| inbound[message as usize].key();
+fn chains<'a>(sent: &'a [u32], inbound: &Messages, known: &[Known]) -> Vec<Chain<'a>> {
+    let key = |message: u32| inbound.at(message).key();
     let mut sent = sent.chunk_by(|&a, &b| key(a) == key(b)).peekable();
     let mut known = known.chunk_by(|a, b| a.key == b.key).peekable();
     let mut chains = Vec::new();
@@ -300,7 +301,7 @@ fn eliminate(
         let mut waiting: Vec<u32> = open
             .iter()
             .copied()
-            .filter(|&receive| of_kind(parts.transfers[receive as usize].end))
+            .filter(|&receive| of_kind(parts.transfers.at(receive).end))
             .collect();
         if waiting.is_empty() {
             continue;
@@ -311,7 +312,7 @@ fn eliminate(
             let over = chain.messages.get(chain.receives.len());
             if !in_order || over.is_some() {
                 let (comm, source, _) = chain.key;
-                let op = over.map_or(0, |&over| parts.inbound[over as usize].op);
+                let op = over.map_or(0, |&over| parts.inbound.at(over).op);
                 // Among several keys the one whose messages were sent first wins.
                 wanting.push(((in_order, comm, op, source), at));
             }
@@ -322,7 +323,7 @@ fn eliminate(
             let (of, source, tag) = chain.key;
             let candidates = || {
                 waiting.iter().copied().filter(|&receive| {
-                    comm(receive) == of && parts.transfers[receive as usize].accepts(source, tag)
+                    comm(receive) == of && parts.transfers.at(receive).accepts(source, tag)
                 })
             };
             steps += waiting.len();
@@ -374,17 +375,18 @@ pub(super) fn same_length(got: u64, sent: u64) -> Option<bool> {
 
 /// Drops receives with only a known pattern and no message from the trace, unless they may wait to
 /// the end.
-fn drop_open(program: &mut Program, inbound: &[Inbound], open: &[u32], truth: &mut Truth) {
+fn drop_open(program: &mut Program, inbound: &Messages, open: &[u32], truth: &mut Truth) {
     let mut paired = vec![false; program.transfers.len()];
     for message in inbound.iter().filter(|message| message.receive != UNKNOWN) {
         paired[message.receive as usize] = true;
     }
     for &receive in open.iter().filter(|&&receive| !paired[receive as usize]) {
-        let transfer = &mut program.transfers[receive as usize];
+        let transfer = program.transfers.at(receive);
+        let transfers = &mut program.transfers;
         match transfer.end {
             End::Ignored => {
                 // If it stayed, it would take other receives' messages.
-                transfer.kind = TransferKind::Null;
+                transfers.change(receive, |it| it.kind = TransferKind::Null);
                 let null = transfer.unsure_null;
                 *if null {
                     &mut truth.taken_for_null
@@ -392,7 +394,7 @@ fn drop_open(program: &mut Program, inbound: &[Inbound], open: &[u32], truth: &m
                     &mut truth.without_message
                 } += 1;
             }
-            End::CancelAsked => transfer.end = End::Cancelled,
+            End::CancelAsked => transfers.change(receive, |it| it.end = End::Cancelled),
             _ => {}
         }
     }

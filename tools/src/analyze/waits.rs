@@ -80,7 +80,7 @@ fn walk(view: RankView<'_>, order: &Order, pairs: &[u32], end_ns: u64) -> BTreeM
         let now = order.time_ns(at).unwrap_or(0);
         let (comm, side, own, partner) = match happening {
             Happening::Post(it) => (view.comm(it), 0, it, message_of[it as usize]),
-            Happening::Arrive(it) => (view.inbound[it as usize].comm, 1, it, pairs[it as usize]),
+            Happening::Arrive(it) => (view.inbound.at(it).comm, 1, it, pairs[it as usize]),
             Happening::Cancel(it) => (view.comm(it), 1, UNKNOWN, it),
             Happening::Probe(_) => continue,
         };

@@ -51,7 +51,7 @@ impl<'a> Part<'a> {
         let Self { view, order, comm } = self;
         let comm_of = move |happening: Happening| match happening {
             Happening::Post(at) | Happening::Cancel(at) | Happening::Probe(at) => view.comm(at),
-            Happening::Arrive(message) => view.inbound[message as usize].comm,
+            Happening::Arrive(message) => view.inbound.at(message).comm,
         };
         let times = (0..order.len()).map(|place| order.time_ns(place));
         view.events(order)
@@ -64,7 +64,7 @@ impl<'a> Part<'a> {
     pub(super) fn comms(self) -> std::collections::BTreeSet<u32> {
         let posts = self.order.iter().filter_map(|happening| match happening {
             Happening::Post(at) => Some(self.view.comm(at)),
-            Happening::Arrive(message) => Some(self.view.inbound[message as usize].comm),
+            Happening::Arrive(message) => Some(self.view.inbound.at(message).comm),
             _ => None,
         });
         posts.collect()

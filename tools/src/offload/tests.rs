@@ -42,7 +42,7 @@ fn program(rank: u32, transfers: &[Transfer], gap_ns: u64) -> Program {
     };
     Program {
         rank,
-        transfers: transfers.to_vec(),
+        transfers: transfers.into(),
         steps: (0..transfers.len() as u32).map(begin).collect(),
         comms: vec![comm(2), comm(3)],
         ..Program::default()

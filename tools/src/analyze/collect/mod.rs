@@ -144,7 +144,7 @@ impl<'a> Collector<'a> {
         match call.op {
             Op::Send(send) => {
                 let at = self.send(call, send, true);
-                self.program.transfers[at as usize].end = End::Ignored;
+                self.ends_unknown(at);
             }
             Op::Isend { send, request } => {
                 let at = self.send(call, send, false);
@@ -161,7 +161,7 @@ impl<'a> Collector<'a> {
             Op::Sendrecv { send, recv, status } => {
                 let posted = self.recv(call, recv, false);
                 let sent = self.send(call, send, false);
-                self.program.transfers[sent as usize].end = End::Ignored;
+                self.ends_unknown(sent);
                 self.complete(posted, status);
                 let first = self.program.finished.len() as u32;
                 self.program.finished.push(posted);
@@ -305,7 +305,7 @@ impl<'a> Collector<'a> {
         // The second step of a call follows immediately.
         self.cpu_before = call.cpu.map(|cpu| cpu.entry_ns);
         self.wall_before = call.wall.map(|wall| wall.entry_ns);
-        let probe = matches!(action, Action::Begin(at) if self.program.transfers[at as usize].kind == TransferKind::Probe);
+        let probe = matches!(action, Action::Begin(at) if self.program.transfers.at(at).kind == TransferKind::Probe);
         let at = call
             .wall
             .map_or(0, |wall| if probe { wall.return_ns } else { wall.entry_ns });
@@ -324,6 +324,12 @@ impl<'a> Collector<'a> {
         self.requests.next.push(NONE);
         self.step(call, Action::Begin(at));
         at
+    }
+
+    /// Ends a transfer whose status the call does not give.
+    fn ends_unknown(&mut self, at: u32) {
+        let transfers = &mut self.program.transfers;
+        transfers.change(at, |it| it.end = End::Ignored);
     }
 
     fn completion(&mut self, call: &Call<'_>, completion: &Completion<'_>) {
@@ -352,9 +358,9 @@ impl<'a> Collector<'a> {
         let Some(at) = self.requests.front(request) else {
             return;
         };
-        let transfer = &mut self.program.transfers[at as usize];
-        if transfer.kind == TransferKind::Recv {
-            transfer.end = End::CancelAsked;
+        if self.program.transfers.at(at).kind == TransferKind::Recv {
+            let transfers = &mut self.program.transfers;
+            transfers.change(at, |it| it.end = End::CancelAsked);
             self.step(call, Action::Cancel(at));
         }
     }
@@ -383,12 +389,11 @@ impl<'a> Collector<'a> {
     fn request_free(&mut self, request: Request) {
         self.requests.persistent.remove(&request.0);
         if let Some(at) = self.requests.pop(request) {
-            let end = &mut self.program.transfers[at as usize].end;
-            *end = if *end == End::CancelAsked {
-                End::CancelAsked
-            } else {
-                End::Freed
-            };
+            self.program.transfers.change(at, |it| {
+                if it.end != End::CancelAsked {
+                    it.end = End::Freed;
+                }
+            });
         }
     }
 

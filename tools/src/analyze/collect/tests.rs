@@ -13,7 +13,7 @@ fn programs_are_those_of_the_text() {
         let (title, calls) = section.split_once("]\n").expect("a title");
         let program = collected(0, calls.trim_end());
         _ = writeln!(told, "[{title}]");
-        for it in &program.transfers {
+        for it in program.transfers.iter() {
             let (peer, tag, bytes, end) = (it.peer, it.tag, it.got_bytes, it.end);
             let unsure = if it.unsure_null { ", or nobody" } else { "" };
             let known = it.envelope();

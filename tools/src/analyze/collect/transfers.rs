@@ -110,7 +110,12 @@ impl Collector<'_> {
     }
 
     pub(super) fn complete(&mut self, at: u32, status: Option<Status>) {
-        let transfer = &mut self.program.transfers[at as usize];
+        let mut transfer = self.program.transfers.at(at);
+        self.end(&mut transfer, status);
+        self.program.transfers.change(at, |it| *it = transfer);
+    }
+
+    fn end(&mut self, transfer: &mut Transfer, status: Option<Status>) {
         if !matches!(transfer.kind, TransferKind::Recv | TransferKind::Probe) {
             transfer.end = End::Ignored;
             return;

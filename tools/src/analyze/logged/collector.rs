@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use dpamatch::stream::Event;
 use dpamatch_vocabulary::{Selector, SourceSel};
 
-use super::super::inbound::Inbound;
+use super::super::inbound::{Inbound, Messages};
 use super::super::order::{Happening, Order};
 use super::super::program::{
     ANY, Action, BYTES_MAX, End, LocalComm, Program, Step, Transfer, TransferKind, UNKNOWN,
@@ -47,7 +47,7 @@ pub(super) struct Collector<'a> {
     pub(super) ranks: &'a HashMap<String, u32>,
     pub(super) strangers: u32,
     pub(super) program: Program,
-    pub(super) inbound: Vec<Inbound>,
+    pub(super) inbound: Messages,
     pub(super) order: Order,
     pub(super) truth: Truth,
     /// Index into the program's communicators, by number in the run.
@@ -186,7 +186,8 @@ impl Collector<'_> {
             Event::Cancel { recv } => match self.receives.get(&recv.0) {
                 Some(&at) => {
                     if piece.cancelled.contains(&recv.0) {
-                        self.program.transfers[at as usize].end = End::Cancelled;
+                        let transfers = &mut self.program.transfers;
+                        transfers.change(at, |it| it.end = End::Cancelled);
                     }
                     self.step(time, Action::Cancel(at));
                     Happening::Cancel(at)
@@ -249,12 +250,13 @@ impl Collector<'_> {
     }
 
     fn pair(&mut self, receive: u32, message: u32, time: u64) {
-        let inbound = &mut self.inbound[message as usize];
-        inbound.receive = receive;
-        let transfer = &mut self.program.transfers[receive as usize];
-        transfer.end = End::Known;
-        (transfer.got_source, transfer.got_tag) = (inbound.source as i32, inbound.tag as i32);
-        transfer.got_bytes = inbound.bytes.min(transfer.bytes);
+        self.inbound.set_receive(message, receive);
+        let inbound = self.inbound.at(message);
+        self.program.transfers.change(receive, |transfer| {
+            transfer.end = End::Known;
+            (transfer.got_source, transfer.got_tag) = (inbound.source as i32, inbound.tag as i32);
+            transfer.got_bytes = inbound.bytes.min(transfer.bytes);
+        });
         self.truth.pairs += 1;
         let first = self.program.finished.len() as u32;
         self.program.finished.push(receive);

@@ -19,7 +19,7 @@ use dpamatch_vocabulary::{Selector, SourceSel, TagSel};
 use self::collector::{Collector, Comms, transfer};
 use self::piece::processes;
 use super::communicators::Communicators;
-use super::inbound::Lost;
+use super::inbound::{Lost, Messages};
 use super::order::{Happening, Load, Order};
 use super::probes::Probes;
 use super::program::{End, LocalComm, Program, Transfer, TransferKind, UNKNOWN};
@@ -57,7 +57,7 @@ fn add_sends(run: &mut Run, of_local: &mut [Vec<u32>]) {
         .collect();
     for (receiver, inbound) in run.inbound.iter().enumerate() {
         let to = run.programs[receiver].rank;
-        for message in inbound {
+        for message in inbound.iter() {
             let Some(&at) = index.get(&message.sender) else {
                 continue;
             };
@@ -146,7 +146,7 @@ impl Run {
                     rank: process.rank,
                     ..Program::default()
                 },
-                inbound: Vec::new(),
+                inbound: Messages::default(),
                 order: Order::default(),
                 truth: Truth::default(),
                 local: HashMap::new(),
@@ -174,6 +174,7 @@ impl Run {
                 .filter(|message| message.receive == UNKNOWN);
             collector.truth.left = left.count() as u64;
             run.programs.push(collector.program);
+            collector.inbound.shrink_to_fit();
             run.inbound.push(collector.inbound);
             run.truth.push(collector.truth);
             // The order is known, so it needs no rule.
@@ -182,6 +183,8 @@ impl Run {
             of_local.push(collector.of_local);
         }
         add_sends(&mut run, &mut of_local);
+        let programs = run.programs.iter_mut();
+        programs.for_each(|it| it.transfers.shrink_to_fit());
         run.comms = Communicators::known(comms.names, of_local, (0..count).collect());
         run.recorded = Some(orders);
         Ok(run)
@@ -203,7 +206,7 @@ impl Run {
                         waiting = false;
                     }
                     Happening::Arrive(message) => {
-                        let inbound = &view.inbound[message as usize];
+                        let inbound = view.inbound.at(message);
                         let expected = posted.remove(&inbound.receive);
                         if expected && load.counts(inbound.comm) && !waiting {
                             (waits, waiting) = (waits + 1, true);

@@ -72,7 +72,7 @@ fn pieces_become_one_order() {
         .map(|message| message.receive)
         .collect();
     assert_eq!(recorded, receives);
-    assert_eq!(run.programs[1].transfers[4].end, End::Cancelled);
+    assert_eq!(run.programs[1].transfers.at(4).end, End::Cancelled);
     // The peer is rank 0, so it sent three messages.
     assert!(
         run.inbound[1]

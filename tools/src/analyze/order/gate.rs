@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use foldhash::fast::RandomState as Fast;
 
-use crate::analyze::inbound::Inbound;
+use crate::analyze::inbound::{Inbound, Messages};
 use crate::analyze::program::{ANY, End, TransferKind, UNKNOWN};
 use crate::analyze::replay::RankView;
 
@@ -43,7 +43,7 @@ struct Cancels {
 /// Lets messages arrive at one rank, or holds them until others have arrived.
 #[derive(Debug)]
 pub(super) struct Gate<'a> {
-    inbound: &'a [Inbound],
+    inbound: &'a Messages,
     lines: Lines,
     cancels: Cancels,
     /// By message, then by mark of a cancel.
@@ -68,11 +68,11 @@ impl<'a> Gate<'a> {
         let transfers = &view.program.transfers;
         let messages = view.inbound.len() as u32;
         let is_cancelled = |&at: &u32| {
-            let transfer = &transfers[at as usize];
+            let transfer = transfers.at(at);
             transfer.kind == TransferKind::Recv && transfer.end == End::Cancelled
         };
         let pattern = |at: u32| {
-            let transfer = &transfers[at as usize];
+            let transfer = transfers.at(at);
             (view.comm(at), transfer.peer, transfer.tag)
         };
         let mut claims = by_receive(view.inbound);
@@ -185,7 +185,7 @@ impl<'a> Gate<'a> {
 
     /// The messages that are still to come and must arrive before this one.
     pub(super) fn all_before(&self, message: u32) -> Vec<u32> {
-        let receive = self.inbound[message as usize].receive;
+        let receive = self.inbound.at(message).receive;
         let messages = self.inbound.len() as u32;
         let patterns = self.patterns(message);
         let lines = patterns.iter().filter_map(|it| self.lines.get(it));
@@ -227,15 +227,15 @@ impl<'a> Gate<'a> {
     /// The sender's previous message to this rank.
     fn sent_before(&self, message: u32) -> Option<u32> {
         let before = message.checked_sub(1)?;
-        let [first, second] = [before, message].map(|it| &self.inbound[it as usize]);
+        let [first, second] = [before, message].map(|it| self.inbound.at(it));
         let is_known = first.op != UNKNOWN && second.op != UNKNOWN;
         (is_known && first.sender == second.sender).then_some(before)
     }
 
     fn patterns(&self, message: u32) -> [Pattern; 4] {
-        let &Inbound {
+        let Inbound {
             comm, source, tag, ..
-        } = &self.inbound[message as usize];
+        } = self.inbound.at(message);
         let (source, tag) = (source as i32, tag as i32);
         [(source, tag), (ANY, tag), (source, ANY), (ANY, ANY)]
             .map(|(source, tag)| (comm, source, tag))
@@ -244,7 +244,7 @@ impl<'a> Gate<'a> {
     /// A message or mark that is still to come and must arrive before `message`, and that is not
     /// among those to skip.
     fn before(&self, message: u32, skip: impl Fn(u32) -> bool) -> Option<u32> {
-        let receive = self.inbound[message as usize].receive;
+        let receive = self.inbound.at(message).receive;
         let last = |pattern: &Pattern| {
             let line = self.lines.get(pattern)?;
             let end = line.partition_point(|claim| claim.at < receive);
@@ -265,9 +265,9 @@ impl<'a> Gate<'a> {
 }
 
 /// Receives and the messages that they got, in posting order.
-pub(super) fn by_receive(inbound: &[Inbound]) -> Vec<(u32, u32)> {
+pub(super) fn by_receive(inbound: &Messages) -> Vec<(u32, u32)> {
     let mut all: Vec<(u32, u32)> = (0..)
-        .zip(inbound)
+        .zip(inbound.iter())
         .filter(|(_, message)| message.receive != UNKNOWN)
         .map(|(number, message)| (message.receive, number))
         .collect();

@@ -118,7 +118,7 @@ impl Guided<'_> {
                 posted += 1;
             }
         }
-        for (message, inbound) in (0..).zip(view.inbound) {
+        for (message, inbound) in (0..).zip(view.inbound.iter()) {
             if inbound.receive == UNKNOWN && !made.has_arrived(message) {
                 made.arrive(message);
             }
@@ -130,12 +130,12 @@ impl Guided<'_> {
         let transfers = &self.view.program.transfers;
         let steps = self.view.program.steps.iter();
         let event = |action| match action {
-            Action::Begin(at) => match transfers[at as usize].kind {
+            Action::Begin(at) => match transfers.at(at).kind {
                 TransferKind::Recv => Some(Happening::Post(at)),
                 TransferKind::Probe => self.view.probes.message(at).map(|_| Happening::Probe(at)),
                 TransferKind::Send | TransferKind::Null => None,
             },
-            Action::Cancel(at) if transfers[at as usize].end == End::Cancelled => {
+            Action::Cancel(at) if transfers.at(at).end == End::Cancelled => {
                 Some(Happening::Cancel(at))
             }
             _ => None,
@@ -197,19 +197,19 @@ impl Guided<'_> {
         let mut all = by_receive(view.inbound);
         // A message without receive comes after all receives that would have taken it.
         let found = view.probes.iter().map(|(_, message)| message);
-        let is_left = |message: &u32| view.inbound[*message as usize].receive == UNKNOWN;
+        let is_left = |message: &u32| view.inbound.at(*message).receive == UNKNOWN;
         all.extend(found.filter(is_left).map(|message| (UNKNOWN, message)));
         for (receive, message) in all {
             while let Some((cancelled, place)) =
                 cancels.next_if(|&(cancelled, _)| cancelled < receive)
             {
-                let &Transfer { peer, tag, .. } = &view.program.transfers[cancelled as usize];
+                let Transfer { peer, tag, .. } = view.program.transfers.at(cancelled);
                 let last = until.entry((view.comm(cancelled), peer, tag)).or_default();
                 *last = place.max(*last);
             }
-            let &Inbound {
+            let Inbound {
                 comm, source, tag, ..
-            } = &view.inbound[message as usize];
+            } = view.inbound.at(message);
             let (source, tag) = (source as i32, tag as i32);
             let patterns = [(source, tag), (ANY, tag), (source, ANY), (ANY, ANY)];
             let places = patterns

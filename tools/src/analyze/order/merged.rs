@@ -46,7 +46,7 @@ pub fn merged(run: &Run) -> Option<Vec<Order>> {
     let order = |view: RankView<'_>| {
         let (mut events, latest) = own_events(view);
         let ends = ends(view.program);
-        for (at, message) in (0..).zip(view.inbound) {
+        for (at, message) in (0..).zip(view.inbound.iter()) {
             let sent = index.get(&message.sender).filter(|_| message.op != UNKNOWN);
             let time = match sent {
                 Some(&sender) => begins[sender][message.op as usize],
@@ -72,12 +72,12 @@ fn own_events(view: RankView<'_>) -> (Vec<Timed>, i64) {
         // Calls of several threads may overlap: the recorded order counts.
         latest = latest.max(step.at_ns);
         let happening = match step.action {
-            Action::Begin(at) => match program.transfers[at as usize].kind {
+            Action::Begin(at) => match program.transfers.at(at).kind {
                 TransferKind::Recv => Happening::Post(at),
                 TransferKind::Probe if view.probes.message(at).is_some() => Happening::Probe(at),
                 TransferKind::Probe | TransferKind::Send | TransferKind::Null => continue,
             },
-            Action::Cancel(at) if program.transfers[at as usize].end == End::Cancelled => {
+            Action::Cancel(at) if program.transfers.at(at).end == End::Cancelled => {
                 Happening::Cancel(at)
             }
             Action::Cancel(_) | Action::Finish { .. } | Action::Collective { .. } => continue,
@@ -153,12 +153,10 @@ fn ends(program: &Program) -> Vec<i64> {
     for step in &program.steps {
         latest = latest.max(step.at_ns);
         match step.action {
-            Action::Begin(at) if program.transfers[at as usize].blocking => {
-                ends[at as usize] = latest
-            }
+            Action::Begin(at) if program.transfers.at(at).blocking => ends[at as usize] = latest,
             Action::Finish { first, count } => {
-                let finished = &program.finished[first as usize..(first + count) as usize];
-                finished.iter().for_each(|&at| ends[at as usize] = latest);
+                let finished = program.finished.part(first, count);
+                finished.for_each(|at| ends[at as usize] = latest);
             }
             _ => {}
         }
@@ -179,7 +177,7 @@ mod tests {
             1,
             &[receive(0, 1, End::Ignored), receive(0, 2, End::Ignored)],
         );
-        receiver.finished = vec![1, 0];
+        receiver.finished = [1, 0].into_iter().collect();
         receiver.steps.edit(|steps| {
             let times = steps.iter_mut().zip([100, 110]);
             times.for_each(|(step, at_ns)| step.at_ns = at_ns);
@@ -202,7 +200,7 @@ mod tests {
             bytes: 4,
             receive,
         };
-        run.inbound = vec![vec![message(0), message(1)]];
+        run.inbound = vec![[message(0), message(1)].into_iter().collect()];
         let orders = merged(&run).expect("wall times");
         let happened: Vec<_> = orders[0]
             .iter()

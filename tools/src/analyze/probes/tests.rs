@@ -136,22 +136,23 @@ impl World {
     }
 
     fn accepts(&self, rank: usize, at: u32, message: Message) -> bool {
-        let transfer = &self.ranks[rank].program.transfers[at as usize];
+        let transfer = self.ranks[rank].program.transfers.at(at);
         transfer.comm == message.comm && transfer.accepts(message.from as u32, message.tag as u32)
     }
 
     /// The receive got the message. An exact receive may ignore the status.
     fn pair(&mut self, rank: usize, at: u32, message: Message) {
         let ignores = self.below(4) == 0;
-        let transfer = &mut self.ranks[rank].program.transfers[at as usize];
-        let is_exact = transfer.peer != ANY && transfer.tag != ANY;
-        transfer.end = End::Ignored;
-        if !(is_exact && ignores) {
-            transfer.end = End::Known;
-            transfer.got_source = message.from as i32;
-            transfer.got_tag = message.tag;
-            transfer.got_bytes = message.bytes.into();
-        }
+        self.ranks[rank].program.transfers.change(at, |transfer| {
+            let is_exact = transfer.peer != ANY && transfer.tag != ANY;
+            transfer.end = End::Ignored;
+            if !(is_exact && ignores) {
+                transfer.end = End::Known;
+                transfer.got_source = message.from as i32;
+                transfer.got_tag = message.tag;
+                transfer.got_bytes = message.bytes.into();
+            }
+        });
         let found = &mut self.ranks[rank].found;
         let before = found.len();
         found.retain(|(_, found)| (found.from, found.op) != (message.from, message.op));
@@ -212,15 +213,17 @@ impl World {
             .into_iter()
             .find(|&message| self.accepts(rank, at, message))
             .expect("the wanted message");
-        let transfer = &mut self.ranks[rank].program.transfers[at as usize];
-        transfer.end = End::Known;
-        transfer.got_source = found.from as i32;
-        transfer.got_tag = found.tag;
-        transfer.got_bytes = found.bytes.into();
+        self.ranks[rank].program.transfers.change(at, |transfer| {
+            transfer.end = End::Known;
+            transfer.got_source = found.from as i32;
+            transfer.got_tag = found.tag;
+            transfer.got_bytes = found.bytes.into();
+        });
         self.ranks[rank].found.push((at, found));
         // A status is ignored only where the receive comes next, with the same pattern.
         if self.below(5) == 0 {
-            self.ranks[rank].program.transfers[at as usize].end = End::Ignored;
+            let transfers = &mut self.ranks[rank].program.transfers;
+            transfers.change(at, |it| it.end = End::Ignored);
             return self.post(rank, pattern);
         }
         if self.below(2) == 0 {
@@ -235,7 +238,7 @@ impl World {
         }
         let place = self.below(self.ranks[rank].found.len());
         let (probe, message) = self.ranks[rank].found[place];
-        let pattern = self.ranks[rank].program.transfers[probe as usize];
+        let pattern = self.ranks[rank].program.transfers.at(probe);
         let told = self.pattern(message, false);
         let is_first = |arrived: &[Message]| {
             let fits = |it: &&Message| {
@@ -275,7 +278,8 @@ impl World {
 
     fn cancel(&mut self, rank: usize, at: u32) {
         self.ranks[rank].posted.retain(|&posted| posted != at);
-        self.ranks[rank].program.transfers[at as usize].end = End::Cancelled;
+        let transfers = &mut self.ranks[rank].program.transfers;
+        transfers.change(at, |it| it.end = End::Cancelled);
         self.step(rank, Action::Cancel(at));
     }
 
@@ -383,7 +387,7 @@ fn replayed(run: &Run, orders: &[Order], what: &str) -> Vec<Vec<u32>> {
 }
 
 fn recorded(run: &Run) -> Vec<Vec<u32>> {
-    let of_rank = |inbound: &Vec<Inbound>| inbound.iter().map(|it| it.receive).collect();
+    let of_rank = |inbound: &Messages| inbound.iter().map(|it| it.receive).collect();
     run.inbound.iter().map(of_rank).collect()
 }
 

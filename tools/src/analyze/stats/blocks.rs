@@ -159,7 +159,7 @@ impl Feed {
         match happening {
             Happening::Post(receive) => {
                 let comm = self.comm(view.comm(receive));
-                let selector = view.program.transfers[receive as usize].selector();
+                let selector = view.program.transfers.at(receive).selector();
                 let stamp = self.arrivals;
                 let post = |host: &mut dpa_model::HostPort| {
                     host.post(comm, selector, Vec::new(), stamp).ok()
@@ -174,13 +174,13 @@ impl Feed {
             }
             Happening::Probe(probe) => {
                 let comm = self.comm(view.comm(probe));
-                let selector = view.program.transfers[probe as usize].selector();
+                let selector = view.program.transfers.at(probe).selector();
                 let stamp = self.arrivals;
                 self.command(|host| host.probe(comm, selector, false, stamp).ok());
             }
             Happening::Arrive(message) => {
                 let mut envelope = view.envelope(message);
-                envelope.comm = self.comm(view.inbound[message as usize].comm);
+                envelope.comm = self.comm(view.inbound.at(message).comm);
                 let stamp = self.nic.host.commands_counted();
                 loop {
                     match self.nic.sender.try_send(envelope, &[], stamp) {

@@ -164,7 +164,7 @@ impl Fit {
 pub(crate) fn call_of(view: crate::analyze::RankView<'_>, happening: Happening) -> Option<u32> {
     match happening {
         Happening::Post(at) | Happening::Cancel(at) | Happening::Probe(at) => {
-            Some(view.program.transfers[at as usize].call)
+            Some(view.program.transfers.at(at).call)
         }
         Happening::Arrive(_) => None,
     }

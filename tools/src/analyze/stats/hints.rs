@@ -89,14 +89,14 @@ impl Hints {
 
     #[inline]
     pub(crate) fn asked(&mut self, program: &Program, at: u32) {
-        let transfer = &program.transfers[at as usize];
+        let transfer = program.transfers.at(at);
         if transfer.peer < 0 {
             self.no_any_source
-                .violated(|| Violation::at(program.rank, transfer));
+                .violated(|| Violation::at(program.rank, &transfer));
         }
         if transfer.tag < 0 {
             self.no_any_tag
-                .violated(|| Violation::at(program.rank, transfer));
+                .violated(|| Violation::at(program.rank, &transfer));
         }
         debug_assert!(
             matches!(transfer.kind, TransferKind::Recv | TransferKind::Probe),
@@ -122,24 +122,24 @@ impl Hints {
 
     #[inline]
     pub(crate) fn matched(&mut self, program: &Program, at: u32, message: &Inbound) {
-        let transfer = &program.transfers[at as usize];
+        let transfer = program.transfers.at(at);
         // A message made up without a status has the receive's own size.
         let is_made_up = message.op == UNKNOWN && transfer.got_bytes == UNKNOWN_BYTES;
         if is_made_up || message.bytes == UNKNOWN_BYTES || transfer.bytes == UNKNOWN_BYTES {
             self.exact_length.unknown += 1;
         } else if message.bytes != transfer.bytes {
             self.exact_length
-                .violated(|| Violation::at(program.rank, transfer));
+                .violated(|| Violation::at(program.rank, &transfer));
         }
     }
 
     /// Counts a match; `others` says whether another pair was possible at that moment.
     #[inline]
     pub(crate) fn chosen(&mut self, program: &Program, at: u32, others: bool) {
-        let transfer = &program.transfers[at as usize];
+        let transfer = program.transfers.at(at);
         if others || transfer.peer < 0 || transfer.tag < 0 {
             self.allow_overtaking
-                .violated(|| Violation::at(program.rank, transfer));
+                .violated(|| Violation::at(program.rank, &transfer));
         }
     }
 }

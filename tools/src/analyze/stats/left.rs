@@ -36,7 +36,7 @@ fn pattern(view: RankView<'_>, comm: u32, source: i32, tag: i32) -> String {
 
 /// Bits of the fields in which pattern and envelope differ: communicator 4, source 2, tag 1.
 fn distance(view: RankView<'_>, receive: u32, message: &Inbound) -> u32 {
-    let Transfer { peer, tag, .. } = view.program.transfers[receive as usize];
+    let Transfer { peer, tag, .. } = view.program.transfers.at(receive);
     let differs = |posted: i32, sent: u32| u32::from(posted >= 0 && posted as u32 != sent);
     4 * u32::from(view.comm(receive) != message.comm)
         + 2 * differs(peer, message.source)
@@ -77,13 +77,13 @@ pub(crate) fn explain(
     let transfers = &view.program.transfers;
     let mut all = Vec::new();
     for &receive in posted.iter().take(TOLD) {
-        let transfer = &transfers[receive as usize];
+        let transfer = transfers.at(receive);
         let nearest = unexpected
             .iter()
             .take(LOOKED_AT)
-            .map(|&at| &view.inbound[at as usize]);
+            .map(|&at| view.inbound.at(at));
         let nearest = nearest
-            .map(|message| (distance(view, receive, message), message))
+            .map(|message| (distance(view, receive, &message), message))
             .min_by_key(|near| near.0);
         let ended = match transfer.end {
             End::Pending => "no call completes it",
@@ -93,7 +93,7 @@ pub(crate) fn explain(
         let reason = match nearest {
             Some((distance, message)) => format!(
                 "{ended}; the nearest unmatched message is from {} ({}) and differs in {}",
-                sender_of(message),
+                sender_of(&message),
                 pattern(
                     view,
                     message.comm,
@@ -113,14 +113,14 @@ pub(crate) fn explain(
         });
     }
     for &at in unexpected.iter().take(TOLD) {
-        let message = &view.inbound[at as usize];
+        let message = view.inbound.at(at);
         let accepting = receives
             .iter()
-            .filter(|&&receive| receive != UNKNOWN && distance(view, receive, message) == 0);
+            .filter(|&&receive| receive != UNKNOWN && distance(view, receive, &message) == 0);
         let count = accepting.count();
         let nearest = posted.iter().take(LOOKED_AT).copied();
         let nearest = nearest
-            .map(|receive| (distance(view, receive, message), receive))
+            .map(|receive| (distance(view, receive, &message), receive))
             .min();
         let reason = match nearest {
             _ if count > 0 => {
@@ -130,7 +130,7 @@ pub(crate) fn explain(
                 )
             }
             Some((distance, receive)) => {
-                let transfer = &transfers[receive as usize];
+                let transfer = transfers.at(receive);
                 format!(
                     "no receive accepts it; the nearest waiting receive is of call {} ({}) and differs in {}",
                     transfer.call,
@@ -145,10 +145,10 @@ pub(crate) fn explain(
         all.push(Unmatched {
             rank: view.program.rank,
             what: "message",
-            call: calls(message),
+            call: calls(&message),
             envelope: format!(
                 "from {}: {}",
-                sender_of(message),
+                sender_of(&message),
                 pattern(
                     view,
                     message.comm,

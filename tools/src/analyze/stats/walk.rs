@@ -134,7 +134,7 @@ impl Walk<'_> {
             }
             Happening::Probe(probe) => {
                 let comm = self.view.comm(probe);
-                let transfer = &self.view.program.transfers[probe as usize];
+                let transfer = self.view.program.transfers.at(probe);
                 let before = self.steps().1;
                 let mut found = false;
                 for engine in &mut self.engines {
@@ -161,7 +161,7 @@ impl Walk<'_> {
 
     fn post(&mut self, receive: u32, at: usize, order: &Order) {
         let program = self.view.program;
-        let transfer = &program.transfers[receive as usize];
+        let transfer = program.transfers.at(receive);
         let comm = self.view.comm(receive);
         let selector = transfer.selector();
         let before = self.steps().1;
@@ -202,7 +202,7 @@ impl Walk<'_> {
 
     fn match_stored(&mut self, receive: u32, message: u32, comm: u32) {
         let program = self.view.program;
-        let inbound = &self.view.inbound[message as usize];
+        let inbound = self.view.inbound.at(message);
         self.receives[message as usize] = receive;
         self.unexpected -= 1;
         self.fit.fetched(inbound.bytes);
@@ -212,13 +212,13 @@ impl Walk<'_> {
             return;
         };
         stats.waiting -= 1;
-        stats.hints.matched(program, receive, inbound);
+        stats.hints.matched(program, receive, &inbound);
         stats.hints.chosen(program, receive, others);
     }
 
     /// Removes a posted receive from its queue; returns whether another one with its key waits.
     fn takes(&mut self, receive: u32, comm: u32) -> bool {
-        let transfer = &self.view.program.transfers[receive as usize];
+        let transfer = self.view.program.transfers.at(receive);
         let class = transfer.selector().class();
         let hash = selector_hash(comm, transfer.selector());
         self.tables
@@ -235,8 +235,8 @@ impl Walk<'_> {
 
     fn arrive(&mut self, message: u32, at: usize, order: &Order) {
         let program = self.view.program;
-        let inbound = &self.view.inbound[message as usize];
-        let &Inbound {
+        let inbound = self.view.inbound.at(message);
+        let Inbound {
             comm,
             source,
             tag,
@@ -261,7 +261,7 @@ impl Walk<'_> {
             let others = self.takes(receive, comm);
             let stats = self.comm(comm, at, Happening::Arrive(message), order);
             stats.traffic.expected += 1;
-            stats.hints.matched(program, receive, inbound);
+            stats.hints.matched(program, receive, &inbound);
             stats.hints.chosen(program, receive, others);
             return;
         }
@@ -289,7 +289,7 @@ impl Walk<'_> {
     fn count_the_rest(&mut self) -> u64 {
         let (view, program) = (self.view, self.view.program);
         let mut to_null = 0;
-        for transfer in &program.transfers {
+        for transfer in program.transfers.iter() {
             let comm = view.comms.global(view.at, transfer.comm);
             match transfer.kind {
                 TransferKind::Send => {
@@ -308,7 +308,7 @@ impl Walk<'_> {
                         transfer.tag == ANY,
                     );
                     if is_wild != (false, false) {
-                        let call = Violation::at(program.rank, transfer);
+                        let call = Violation::at(program.rank, &transfer);
                         self.comms
                             .entry(comm)
                             .or_default()
@@ -360,7 +360,7 @@ impl Walk<'_> {
             }
         }
         for &message in &unexpected {
-            if let Some(stats) = self.comms.get_mut(&view.inbound[message as usize].comm) {
+            if let Some(stats) = self.comms.get_mut(&view.inbound.at(message).comm) {
                 stats.traffic.messages_left += 1;
             }
         }
@@ -410,8 +410,8 @@ impl Walk<'_> {
         if let Some(fallback) = &mut needs.fallback
             && let Some(Happening::Arrive(message)) = order.iter().nth(fallback.happening as usize)
         {
-            let inbound = &view.inbound[message as usize];
-            fallback.call = calls(inbound);
+            let inbound = view.inbound.at(message);
+            fallback.call = calls(&inbound);
             fallback.sender = Some(inbound.sender).filter(|&sender| sender != UNKNOWN);
         }
         let messages = comms.iter().map(|(comm, stats)| CommMessages {

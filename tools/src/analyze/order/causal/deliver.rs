@@ -28,7 +28,7 @@ impl Causal<'_> {
     }
 
     pub(super) fn deliver(&mut self, rank: u32, number: u32, time_ns: u64) {
-        let message = &self.inbound[rank as usize][number as usize];
+        let message = self.inbound[rank as usize].at(number);
         let comm = self.engine_comm(rank, message.comm);
         let (Ok(source), Ok(tag)) = (Rank::new(message.source), Tag::new(message.tag)) else {
             return;
@@ -49,20 +49,20 @@ impl Causal<'_> {
 
     pub(super) fn matched(&mut self, rank: u32, receive: u32, message: u32, time_ns: u64) {
         self.complete(rank, receive, time_ns);
-        let &Inbound { sender, op, .. } = &self.inbound[rank as usize][message as usize];
+        let Inbound { sender, op, .. } = self.inbound[rank as usize].at(message);
         if op == UNKNOWN {
             return;
         }
         let Some(sender) = self.run.program_of(sender) else {
             return;
         };
-        if self.programs[sender].transfers[op as usize].synchronous {
+        if self.programs[sender].transfers.at(op).synchronous {
             self.complete(sender as u32, op, time_ns + self.network.latency_ns);
         }
     }
 
     fn complete(&mut self, rank: u32, at: u32, time_ns: u64) {
-        self.ranks[rank as usize].complete[at as usize] = true;
+        self.ranks[rank as usize].complete.set(at);
         match self.ranks[rank as usize].wait {
             Wait::Transfer(waited) if waited == at => self.wake(rank, time_ns),
             Wait::Finish { next, end } => {

@@ -21,7 +21,7 @@ use foldhash::fast::RandomState as Fast;
 use super::gate::Gate;
 use super::{Dice, Order};
 use crate::analyze::communicators::{Communicators, Translation};
-use crate::analyze::inbound::Inbound;
+use crate::analyze::inbound::{Messages, Way, Ways};
 use crate::analyze::probes::Probes;
 use crate::analyze::program::{Program, UNKNOWN};
 use crate::analyze::run::Run;
@@ -71,10 +71,68 @@ struct RankState<'a> {
     wait: Wait,
     dice: Dice,
     /// Complete transfers: matched receives and synchronous sends.
-    complete: Vec<bool>,
+    complete: Bits,
+    /// Messages without recorded send that are under way, if there are such messages.
+    made_up: Bits,
+    /// Where its sends go, by kind of transfer.
+    ways: Vec<Way>,
     order: Order,
     /// Only at a rank with probes.
     gate: Option<Gate<'a>>,
+}
+
+/// The messages of a rank to another one. They arrive in order.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    /// The receiver's number of the next message.
+    next: u32,
+    last_arrival_ns: u64,
+}
+
+/// The links before the first message.
+fn links(run: &Run) -> HashMap<(u32, u32), Link, Fast> {
+    let mut links = HashMap::default();
+    for view in run.views() {
+        let mut before = UNKNOWN;
+        for (number, message) in (0..).zip(view.inbound.iter()) {
+            if message.op == UNKNOWN || message.sender == before {
+                continue;
+            }
+            before = message.sender;
+            if let Some(sender) = run.program_of(message.sender) {
+                let link = Link {
+                    next: number,
+                    last_arrival_ns: 0,
+                };
+                links.insert((sender as u32, view.at as u32), link);
+            }
+        }
+    }
+    links
+}
+
+/// One bit for each transfer or message.
+#[derive(Clone, Debug, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(bits: usize) -> Self {
+        Self(vec![0; bits.div_ceil(64)])
+    }
+
+    #[inline]
+    fn has(&self, at: u32) -> bool {
+        self.0[at as usize / 64] >> (at % 64) & 1 == 1
+    }
+
+    /// Sets a bit; returns whether it was not set before.
+    #[inline]
+    fn set(&mut self, at: u32) -> bool {
+        let (word, bit) = (&mut self.0[at as usize / 64], 1 << (at % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
 }
 
 impl RankState<'_> {
@@ -90,12 +148,10 @@ pub struct Causal<'a> {
     run: &'a Run,
     programs: &'a [Program],
     comms: &'a Communicators,
-    inbound: &'a [Vec<Inbound>],
+    inbound: &'a [Messages],
     probes: &'a [Probes],
     network: Network,
     load: Load,
-    /// Receiver and message number of each program's sends, in the order of its transfers.
-    outbound: Vec<Vec<(u32, u32)>>,
     ranks: Vec<RankState<'a>>,
     engine: OptimisticSeqEngine,
     /// The engine's number of each rank's communicators, by rank and communicator.
@@ -103,7 +159,8 @@ pub struct Causal<'a> {
     /// Due events: time, number, and the rank to step or the (receiver, message) to arrive.
     due: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
     number: u64,
-    last_arrival: HashMap<u64, u64, Fast>,
+    /// By sender and receiver.
+    links: HashMap<(u32, u32), Link, Fast>,
     meetings: HashMap<(u32, u32), Meeting, Fast>,
     met: HashMap<(u32, u32), u32, Fast>,
     /// Ranks with a trace in each communicator; 0 if its members are uncertain, so that no rank
@@ -136,18 +193,7 @@ impl<'a> Causal<'a> {
             .enumerate()
             .map(|(at, program)| (program.rank, at))
             .collect();
-        let mut outbound: Vec<Vec<(u32, u32)>> = programs
-            .iter()
-            .map(|program| vec![(UNKNOWN, UNKNOWN); program.transfers.len()])
-            .collect();
-        for (receiver, messages) in inbound.iter().enumerate() {
-            for (number, message) in messages.iter().enumerate() {
-                if let Some(&sender) = index.get(&message.sender).filter(|_| message.op != UNKNOWN)
-                {
-                    outbound[sender][message.op as usize] = (receiver as u32, number as u32);
-                }
-            }
-        }
+        let ways = Ways::new(programs, comms);
         let ranks = programs
             .iter()
             .zip(run.views())
@@ -157,7 +203,12 @@ impl<'a> Causal<'a> {
                 now_ns: 0,
                 wait: Wait::Nothing,
                 dice: Dice::new(network.seed, program.rank),
-                complete: vec![false; program.transfers.len()],
+                complete: Bits::new(program.transfers.len()),
+                made_up: match view.inbound.has_assumed() {
+                    true => Bits::new(view.inbound.len()),
+                    false => Bits::default(),
+                },
+                ways: ways.of(view.at),
                 order: Order::with_times(program.transfers.len() / 2 + view.inbound.len()),
                 gate: Gate::new(view, true),
             });
@@ -184,7 +235,6 @@ impl<'a> Causal<'a> {
             probes,
             network,
             load: Load::default(),
-            outbound,
             ranks,
             // One engine for all ranks, whose chains must not grow with their number.
             engine: OptimisticSeqEngine::new(),
@@ -193,7 +243,7 @@ impl<'a> Causal<'a> {
                 .map(|rank| Reverse((0, rank as u64, rank as u32, STEP)))
                 .collect(),
             number: programs.len() as u64,
-            last_arrival: HashMap::default(),
+            links: links(run),
             meetings: HashMap::default(),
             met: HashMap::default(),
             present,
@@ -228,7 +278,6 @@ impl<'a> Causal<'a> {
     }
 
     fn run_all(&mut self) {
-        self.place_assumed();
         loop {
             while let Some(Reverse((time_ns, _, rank, message))) = self.due.pop() {
                 if message == STEP {
@@ -258,24 +307,6 @@ impl<'a> Causal<'a> {
             .engine_comms
             .entry((rank, comm))
             .or_insert(CommId(next))
-    }
-
-    /// Inserts messages without recorded send at the place of their receive.
-    fn place_assumed(&mut self) {
-        let orphans = self
-            .inbound
-            .iter()
-            .enumerate()
-            .flat_map(|(rank, messages)| {
-                messages
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, message)| message.op == UNKNOWN)
-                    .map(move |(number, message)| (rank, number, message.receive))
-            });
-        for (rank, number, receive) in orphans {
-            self.outbound[rank][receive as usize] = (rank as u32, number as u32);
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{Causal, Network, STEP, Wait};
-use crate::analyze::inbound::Inbound;
+use crate::analyze::inbound::{Inbound, Way};
 use crate::analyze::order::Happening;
 use crate::analyze::program::{Action, End, Sync, TransferKind, UNKNOWN, UNKNOWN_BYTES};
 use dpamatch::engine::{Engine, RecvId};
@@ -70,14 +70,13 @@ impl Causal<'_> {
         let now = self.ranks[rank as usize].now_ns;
         match action {
             Action::Begin(at) => {
-                let transfer = &self.programs[rank as usize].transfers[at as usize];
+                let transfer = self.programs[rank as usize].transfers.at(at);
                 match transfer.kind {
                     TransferKind::Null => Wait::Nothing,
                     TransferKind::Send => {
                         self.send(rank, at, now);
                         let waits = transfer.blocking && transfer.synchronous;
-                        let (receiver, _) = self.outbound[rank as usize][at as usize];
-                        if waits && receiver != UNKNOWN {
+                        if waits && self.receiver(rank, at).is_some() {
                             self.until(rank, at)
                         } else {
                             Wait::Nothing
@@ -116,7 +115,7 @@ impl Causal<'_> {
             }
             Action::Finish { first, count } => {
                 for place in first..first + count {
-                    let at = self.programs[rank as usize].finished[place as usize];
+                    let at = self.programs[rank as usize].finished.at(place);
                     self.make_up(rank, at, now);
                 }
                 self.finish(rank, first, first + count)
@@ -131,7 +130,7 @@ impl Causal<'_> {
                     .engine
                     .cancel(RecvId(u64::from(rank) << 32 | u64::from(at)))
                 {
-                    self.ranks[rank as usize].complete[at as usize] = true;
+                    self.ranks[rank as usize].complete.set(at);
                 }
                 let gate = self.ranks[rank as usize].gate.as_mut();
                 for message in gate.map_or(Vec::new(), |gate| gate.cancel(at)) {
@@ -144,18 +143,20 @@ impl Causal<'_> {
     }
 
     fn is_cancelled(&self, rank: u32, at: u32) -> bool {
-        self.programs[rank as usize].transfers[at as usize].end == End::Cancelled
+        self.programs[rank as usize].transfers.at(at).end == End::Cancelled
     }
 
     /// Adds a message without recorded send when its receive is waited for. This is the latest
     /// possible time, so queues are too long rather than too short.
     fn make_up(&mut self, rank: u32, at: u32, now: u64) {
-        if self.programs[rank as usize].transfers[at as usize].kind != TransferKind::Recv {
+        if self.programs[rank as usize].transfers.at(at).kind != TransferKind::Recv {
             return;
         }
-        let (_, made_up) = self.outbound[rank as usize][at as usize];
-        if made_up != UNKNOWN {
-            self.make_up_messages(rank, made_up, now);
+        let inbound = &self.inbound[rank as usize];
+        if inbound.has_assumed()
+            && let Some(message) = inbound.assumed(at)
+        {
+            self.make_up_messages(rank, message, now);
         }
     }
 
@@ -168,13 +169,10 @@ impl Causal<'_> {
         let mut all = all_before(self, message);
         all.push(message);
         while let Some(message) = all.pop() {
-            let Inbound { op, receive, .. } = self.inbound[rank as usize][message as usize];
-            if op != UNKNOWN {
+            if self.inbound[rank as usize].at(message).op != UNKNOWN {
                 continue;
             }
-            let place = &mut self.outbound[rank as usize][receive as usize];
-            let is_new = std::mem::replace(place, (UNKNOWN, UNKNOWN)).1 != UNKNOWN;
-            if is_new {
+            if self.ranks[rank as usize].made_up.set(message) {
                 self.push_due(now + self.network.latency_ns, rank, message);
                 all.extend(all_before(self, message));
             }
@@ -182,7 +180,7 @@ impl Causal<'_> {
     }
 
     fn until(&self, rank: u32, at: u32) -> Wait {
-        if self.ranks[rank as usize].complete[at as usize] {
+        if self.ranks[rank as usize].complete.has(at) {
             Wait::Nothing
         } else {
             Wait::Transfer(at)
@@ -192,14 +190,14 @@ impl Causal<'_> {
     pub(super) fn finish(&self, rank: u32, first: u32, end: u32) -> Wait {
         let program = &self.programs[rank as usize];
         let complete = |place: u32| {
-            let at = program.finished[place as usize] as usize;
-            let transfer = &program.transfers[at];
+            let at = program.finished.at(place);
+            let transfer = program.transfers.at(at);
             match transfer.kind {
                 TransferKind::Null | TransferKind::Probe => true,
-                TransferKind::Recv => self.ranks[rank as usize].complete[at],
+                TransferKind::Recv => self.ranks[rank as usize].complete.has(at),
                 TransferKind::Send => {
-                    let on_the_way = self.outbound[rank as usize][at].0 != UNKNOWN;
-                    !(transfer.synchronous && on_the_way) || self.ranks[rank as usize].complete[at]
+                    let waits = transfer.synchronous && self.receiver(rank, at).is_some();
+                    !waits || self.ranks[rank as usize].complete.has(at)
                 }
             }
         };
@@ -214,7 +212,7 @@ impl Causal<'_> {
         let Some(message) = self.probes[rank as usize].message(at) else {
             return Wait::Nothing;
         };
-        let transfer = &self.programs[rank as usize].transfers[at as usize];
+        let transfer = self.programs[rank as usize].transfers.at(at);
         let comm = self.engine_comm(rank, self.comms.global(rank as usize, transfer.comm));
         let found = self.engine.probe(comm, transfer.selector());
         if found.is_none_or(|found| found.0 as u32 != message) {
@@ -226,12 +224,27 @@ impl Causal<'_> {
         Wait::Nothing
     }
 
-    fn send(&mut self, rank: u32, at: u32, now: u64) {
-        let (receiver, number) = self.outbound[rank as usize][at as usize];
-        if receiver == UNKNOWN {
-            return;
+    /// The program to which a send goes, if it has a trace.
+    fn receiver(&self, rank: u32, at: u32) -> Option<u32> {
+        let kind = self.programs[rank as usize].transfers.kind(at);
+        match self.ranks[rank as usize].ways[kind as usize] {
+            Way::To(receiver) => Some(receiver),
+            _ => None,
         }
-        let bytes = self.inbound[receiver as usize][number as usize].bytes;
+    }
+
+    fn send(&mut self, rank: u32, at: u32, now: u64) {
+        let Some(receiver) = self.receiver(rank, at) else {
+            return;
+        };
+        let link = self.links.get_mut(&(rank, receiver));
+        let link = link.expect("each sender has a link to each receiver");
+        let number = link.next;
+        link.next += 1;
+        let Inbound {
+            op, comm, bytes, ..
+        } = self.inbound[receiver as usize].at(number);
+        debug_assert_eq!(op, at, "transfers begin in order");
         let bytes = if bytes == UNKNOWN_BYTES { 0 } else { bytes };
         let Network {
             latency_ns,
@@ -245,19 +258,14 @@ impl Causal<'_> {
             self.ranks[rank as usize].dice.below(jitter_ns)
         };
         let arrives = now + latency_ns + bytes * 1000 / bytes_per_us.max(1) + jitter;
-        let last = self
-            .last_arrival
-            .entry(u64::from(rank) << 32 | u64::from(receiver))
-            .or_default();
-        *last = arrives.max(*last);
-        let comm = self.inbound[receiver as usize][number as usize].comm;
+        link.last_arrival_ns = link.last_arrival_ns.max(arrives);
+        let arrives = link.last_arrival_ns;
         let delay = if self.load.counts(comm) {
             self.load.delay_ns
         } else {
             0
         };
-        let arrives = *last + delay;
-        self.push_due(arrives, receiver, number);
+        self.push_due(arrives + delay, receiver, number);
     }
 
     fn meet(&mut self, rank: u32, local: u16, sync: Sync, root: u32, now: u64) -> Wait {
