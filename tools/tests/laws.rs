@@ -22,9 +22,10 @@ use dpamatch_needs::Need;
 use dpamatch_tools::analyze::order::{Load, Network, OrderChoice};
 use dpamatch_tools::analyze::stats::Plan;
 use dpamatch_tools::analyze::{
-    Action, End, How, LocalComm, Origin, Program, Question, Report, Run, Step, Transfer,
+    Action, End, How, LocalComm, Members, Origin, Program, Question, Report, Run, Step, Transfer,
     TransferKind, UNKNOWN_BYTES, matches,
 };
+use dpamatch_traces::Group;
 use serde_json::json;
 
 struct Counting;
@@ -327,18 +328,49 @@ fn dividing(ranks: u32) -> Vec<Program> {
     programs
 }
 
+/// A ring whose even ranks make a communicator of their group, and whose odd ranks make another.
+fn grouped(ranks: u32) -> Vec<Program> {
+    let mut programs = ring(ranks, 1);
+    for program in &mut programs {
+        let own = program.rank % 2;
+        let [world, half, rest] = [3, 4, 5].map(Group);
+        let stride = [own as i32, ranks as i32 - 1, 2];
+        let groups = [
+            (Members::OfComm(0), world),
+            (Members::RangeIncl(world, vec![stride]), half),
+            (Members::Difference(world, half), rest),
+            (Members::Difference(world, rest), half),
+        ];
+        let groups = groups.map(|(how, new)| Origin::Group { how, new });
+        program.origins.extend(groups);
+        let copied = LocalComm {
+            number: 10,
+            ..program.comms[0]
+        };
+        program.comms.push(copied);
+        program.origins.push(Origin::Comm {
+            how: How::Create { group: half },
+            connection: None,
+            parent: Some(0),
+            new: Some(2),
+        });
+    }
+    programs
+}
+
 /// Set where callgrind counts this program's work.
 const COUNTED: &str = "DPAMATCH_COUNTED";
 
 /// A kind of work, and the programs of less and of four times as much.
 type Work = (&'static str, [Vec<Program>; 2]);
 
-fn simulations() -> [Work; 4] {
+fn simulations() -> [Work; 5] {
     [
         ("ranks", [ring(256, 1), ring(1024, 1)]),
         ("events", [ring(16, 16), ring(16, 64)]),
         ("stalls", [stalling(128), stalling(512)]),
         ("ranks that divide", [dividing(256), dividing(1024)]),
+        ("ranks in groups", [grouped(256), grouped(1024)]),
     ]
 }
 

@@ -7,7 +7,7 @@ use crate::booking::HandlerSet;
 use crate::communicator::Home;
 use crate::hash::Hashes;
 use crate::index::CommView;
-use crate::matching::Matched;
+use crate::matching::{Matched, OnlyTaken};
 use crate::message::{Completion, Entry, Message, Protocol};
 use crate::number::{ReceiveId, StoredId};
 use crate::shared::Shared;
@@ -43,6 +43,27 @@ impl Boundary {
             return self.release(nic, block, taken.len());
         }
         self.finish_unmatched(nic, block, matched, taken);
+    }
+
+    /// Ends a block of one message that the leader ran alone.
+    #[inline]
+    pub(super) fn finish_only(
+        &mut self,
+        nic: &Shared,
+        block: &BlockInfo,
+        taken: Option<OnlyTaken>,
+    ) {
+        let Some(OnlyTaken {
+            comm,
+            class,
+            receive,
+        }) = taken
+        else {
+            return self.finish_unmatched(nic, block, Matched::Nothing, &[ReceiveId::NIL]);
+        };
+        self.free_receives.give(receive);
+        self.count_left(nic, comm, class, 1);
+        self.release(nic, block, 1);
     }
 
     /// Ends a lone block in which a handler has no receive, or communicators differ.

@@ -6,7 +6,7 @@ use super::Boundary;
 use crate::NicConfig;
 use crate::block::{BlockInfo, Phase};
 use crate::config::UnexpectedFull;
-use crate::matching::{DomainKey, Scratch, run_in_order, run_slice};
+use crate::matching::{DomainKey, Scratch, run_in_order, run_only, run_slice};
 use crate::number::WorkerId;
 use crate::shared::Shared;
 
@@ -136,6 +136,11 @@ impl Leader {
         }
         if block.slices > 1 || nic.options.always_shared {
             self.run_shared(block);
+            return true;
+        }
+        if block.count == 1 {
+            let taken = run_only(nic, &block);
+            boundary.finish_only(nic, &block, taken);
             return true;
         }
         let matched = run_in_order(nic, &block, scratch);
@@ -326,7 +331,9 @@ mod tests {
     #[test]
     fn a_leader_that_panics_in_a_block_of_its_own_stops_the_nic() {
         let mut nic = Nic::new(&NicConfig::default()).unwrap();
-        nic.sender.try_send(Envelope::default(), b"", 0).unwrap();
+        for _ in 0..2 {
+            nic.sender.try_send(Envelope::default(), b"", 0).unwrap();
+        }
         nic.leader.scratch = Scratch::new(0, crate::Domains::Paper);
         let panicked = catch_unwind(AssertUnwindSafe(move || nic.leader.round(1)));
         assert!(panicked.is_err(), "a block has as many places as handlers");

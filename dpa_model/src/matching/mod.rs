@@ -24,7 +24,7 @@ mod take;
 pub(crate) mod tests;
 
 pub(crate) use domain::DomainKey;
-pub(crate) use in_order::run_in_order;
+pub(crate) use in_order::{OnlyTaken, run_in_order, run_only};
 pub(crate) use protocol::{deliver_stored, give_up};
 pub(crate) use scratch::Scratch;
 pub(crate) use search::find;

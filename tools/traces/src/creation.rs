@@ -115,7 +115,7 @@ pub struct CommNew<'a> {
 }
 
 /// How a group is made. `C` names a communicator; `L` and `R` are lists of ranks and of ranges.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum GroupHow<C, L, R> {
     /// `MPI_Comm_group`: the communicator's members.
     OfComm(C),

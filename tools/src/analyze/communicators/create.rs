@@ -1,13 +1,16 @@
 //! Makes the communicators of a creation once all participants have reached it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use foldhash::fast::RandomState as Fast;
+
+use super::group::GroupId;
 use super::{Creation, Handshake, OPEN, Resolver, Side, Translation};
 use crate::analyze::origin::{Connection, How, LocalId};
 
-/// What distinguishes the parts of a split: a colour, or a group's members.
-type Part = (u64, Vec<u32>);
+/// What distinguishes the parts of a split: a colour, or a group.
+type Part = (u64, GroupId);
 
 impl Resolver<'_> {
     /// Makes the communicators of a creation from the ranks that reached it; `whole` if all did.
@@ -166,13 +169,11 @@ impl Resolver<'_> {
                 How::Split {
                     color: Some(color),
                     key,
-                } => ((u64::from(*color), Vec::new()), i64::from(*key)),
+                } => ((u64::from(*color), GroupId::EMPTY), i64::from(*key)),
                 How::Create { group } => {
-                    let members = self.groups[program].get(group).cloned().unwrap_or_default();
-                    let at = members
-                        .iter()
-                        .position(|&member| member == self.programs[program].rank);
-                    ((0, members.to_vec()), at.map_or(i64::MAX, |at| at as i64))
+                    let group = self.group_of(program, *group);
+                    let at = self.groups.place(group, self.programs[program].rank);
+                    ((0, group), at.map_or(i64::MAX, i64::from))
                 }
                 How::CartSub { remain } => {
                     let rank = parent_rank(self.programs[program].rank).unwrap_or(0);
@@ -181,13 +182,16 @@ impl Resolver<'_> {
                     let (dropped, kept) = sub_grid(dims, &stays, rank);
                     let extents = dims.iter().zip(&stays).filter(|(_, stays)| **stays);
                     grid = Some(extents.map(|(&extent, _)| extent).collect::<Vec<_>>());
-                    ((dropped, Vec::new()), kept)
+                    ((dropped, GroupId::EMPTY), kept)
                 }
                 _ => continue,
             };
             // Equal keys are ordered by rank in the parent, which is the order of the programs.
             parts.entry(part).or_default().push((key, place));
         }
+        let mut parts: Vec<_> = parts.into_iter().collect();
+        parts
+            .sort_by_cached_key(|&((color, group), _)| (color, self.groups.members(group).clone()));
         let mut made = Vec::new();
         for ((color, _), mut part) in parts {
             part.sort_unstable();
@@ -211,9 +215,10 @@ impl Resolver<'_> {
             comm.remote.clone().unwrap_or_default(),
         );
         let high = |group: &[u32]| {
+            let group: HashSet<u32, Fast> = group.iter().copied().collect();
             programs.iter().any(|&program| {
-                group.contains(&self.programs[program].rank)
-                    && matches!(self.call(program).0, How::Merge { high: true })
+                matches!(self.call(program).0, How::Merge { high: true })
+                    && group.contains(&self.programs[program].rank)
             })
         };
         let mine_first = match (high(&mine), high(&theirs)) {

@@ -12,8 +12,8 @@ impl<'a> Resolver<'a> {
         while let Some(origin) = self.programs[program].origins.get(self.next[program]) {
             match origin {
                 Origin::Group { how, new } => {
-                    let members = self.group(program, how);
-                    self.groups[program].insert(*new, members);
+                    let group = self.group(program, how);
+                    self.group_handles[program].insert(*new, group);
                 }
                 Origin::Comm {
                     parent: None, new, ..

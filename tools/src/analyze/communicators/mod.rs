@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState as Fast;
 
+use self::group::{GroupId, Groups};
 use super::origin::LocalId;
 use super::program::{LocalComm, Program};
 use dpamatch_traces::Group;
@@ -263,7 +264,9 @@ struct Resolver<'a> {
     world: Arc<[u32]>,
     all: Vec<GlobalComm>,
     of_local: Vec<Vec<u32>>,
-    groups: Vec<HashMap<Group, Arc<[u32]>>>,
+    groups: Groups,
+    /// Each program's groups by its own numbers.
+    group_handles: Vec<HashMap<Group, GroupId, Fast>>,
     next: Vec<usize>,
     creations: HashMap<(usize, u32), u32>,
     waiting: BTreeMap<Creation, Vec<usize>>,
@@ -316,7 +319,8 @@ impl<'a> Resolver<'a> {
             world,
             all,
             of_local,
-            groups: vec![HashMap::new(); programs.len()],
+            groups: Groups::new(),
+            group_handles: vec![HashMap::default(); programs.len()],
             next: vec![0; programs.len()],
             creations: HashMap::new(),
             waiting: BTreeMap::new(),
