@@ -5,6 +5,7 @@ mod leaks;
 mod life;
 mod own_thread;
 mod receives;
+mod refused;
 mod rendezvous;
 mod sequences;
 mod shards;

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::test::{FIRMWARE, STEPS};
 use crate::{Failure, process, root};
 
 /// Whether Rust can build the firmware.
@@ -15,12 +16,21 @@ pub(crate) fn has_target() -> bool {
         .is_ok_and(|printed| printed.status.success() && Path::new(printed.stdout.trim()).is_dir())
 }
 
-/// Runs the task: builds `dpamatch_port` and passes the arguments on.
+/// Runs the task: builds `dpamatch_port` and passes the arguments on. Without arguments it runs the
+/// tests of the card's side, then `check`.
 ///
 /// # Errors
 /// [`Failure::Reported`] for invalid arguments, [`Failure::Task`] when it found a fault or cannot
 /// run.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
+    if args.is_empty() {
+        let tests = STEPS.iter().find(|step| step.name == FIRMWARE);
+        let ran = tests.map(|step| step.run(&root()));
+        if let Some(Err(fault)) = ran {
+            println!("{}", fault.output);
+            return Err(Failure::Task(format!("{FIRMWARE}: {}", fault.reason)));
+        }
+    }
     let status = command()
         .args(args)
         .status()

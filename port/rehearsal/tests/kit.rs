@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use dpa_model::PaperWorkload;
 use dpamatch::stream::{Profile, Reader};
-use dpamatch_port::build::BuildError;
+use dpamatch_needs::Need;
 use dpamatch_port::job::Job;
 use dpamatch_port::{check, kit};
 
@@ -33,8 +33,7 @@ fn behind_a_slow_read() -> Job {
 
 #[test]
 fn workloads_and_streams_give_the_oracles_outcomes() {
-    if !kit::has_host_compiler() {
-        println!("not tested: there is no C compiler");
+    if !Need::CCompiler.require(kit::has_host_compiler()) {
         return;
     }
     let host = kit::build(true).expect("the emulator and the program");
@@ -101,8 +100,7 @@ fn workloads_and_streams_give_the_oracles_outcomes() {
 /// The same engine as a DOCA program: a thread for each worker, connections of RDMA objects.
 #[test]
 fn the_doca_program_gives_the_oracles_outcomes() {
-    if !kit::has_host_compiler() {
-        println!("not tested: there is no C compiler");
+    if !Need::CCompiler.require(kit::has_host_compiler()) {
         return;
     }
     let host = kit::build_doca().expect("the emulator and the program");
@@ -134,17 +132,4 @@ fn the_doca_program_gives_the_oracles_outcomes() {
         said.starts_with("9 messages, 1 of them by rendezvous\n"),
         "{said}"
     );
-}
-
-#[test]
-fn the_device_part_compiles_for_risc_v() {
-    if !kit::has_compiler() {
-        println!("not tested: there is no riscv64-unknown-elf-gcc");
-        return;
-    }
-    match kit::build_for_card() {
-        Ok(()) => {}
-        Err(BuildError::NoTarget) => println!("not tested: {}", BuildError::NoTarget),
-        Err(error) => panic!("{error}"),
-    }
 }

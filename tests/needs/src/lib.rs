@@ -38,10 +38,16 @@ pub enum Need {
     Pandas,
     /// MPI libraries with their test suites and programs.
     Mpi,
+    /// The rights of root, to act as another user.
+    Root,
+    /// `bash`.
+    Bash,
+    /// `git`.
+    Git,
 }
 
 impl Need {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 15] = [
         Self::CCompiler,
         Self::PkgConfig,
         Self::Sanitizers,
@@ -54,6 +60,9 @@ impl Need {
         Self::RiscVCompiler,
         Self::Pandas,
         Self::Mpi,
+        Self::Root,
+        Self::Bash,
+        Self::Git,
     ];
 
     /// The name in `DPAMATCH_WITHOUT`.
@@ -71,6 +80,9 @@ impl Need {
             Self::RiscVCompiler => "riscv64-gcc",
             Self::Pandas => "pandas",
             Self::Mpi => "mpi",
+            Self::Root => "root",
+            Self::Bash => "bash",
+            Self::Git => "git",
         }
     }
 
@@ -88,6 +100,9 @@ impl Need {
             Self::RiscVCompiler => "install Debian's package gcc-riscv64-unknown-elf",
             Self::Pandas => "run `pip install pandas matplotlib`",
             Self::Mpi => "run mpi/provider/mpi/install.sh",
+            Self::Root => "be root",
+            Self::Bash => "install bash",
+            Self::Git => "install git",
         }
     }
 
@@ -196,7 +211,7 @@ mod tests {
             Err(
                 "DPAMATCH_WITHOUT: no need is called `qemu`; known: cc, pkg-config, sanitizers, cmake, \
                  meson, gdb, valgrind, namespaces, \
-                 riscv64, riscv64-gcc, pandas, mpi"
+                 riscv64, riscv64-gcc, pandas, mpi, root, bash, git"
                     .to_owned()
             )
         );

@@ -14,7 +14,8 @@ use std::thread;
 use std::time::Instant;
 
 use crate::{Failure, process, root};
-use step::{STEPS, Step};
+pub(crate) use step::{FIRMWARE, STEPS};
+use step::{Step, is_root};
 use summary::{StepOutcome, StepRow};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,10 +43,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 
     let root = root();
     let (begin, before) = (Instant::now(), process::children_time());
-    let steps: Vec<&'static Step> = STEPS
-        .iter()
-        .filter(|step| step.extents.contains(&extent))
-        .collect();
+    let steps: Vec<&'static Step> = STEPS.iter().filter(|step| is_part(step, extent)).collect();
     let failed = Mutex::new(None);
     let (models, others): (Vec<&'static Step>, _) = steps.iter().partition(|step| step.is_apart());
     let (last, others): (Vec<&'static Step>, _) =
@@ -71,8 +69,55 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         .zip(before)
         .map(|(now, before)| now - before);
     print!("\n{}", summary::table(&rows, begin.elapsed(), processor));
+    println!(
+        "{}",
+        left_out(extent, &|step| is_part(step, extent), is_root())
+    );
     let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     failed.map_or(Ok(()), |message| Err(Failure::Task(message)))
+}
+
+fn is_part(step: &Step, extent: Extent) -> bool {
+    step.extents.contains(&extent) && (extent == Extent::Full || (step.can_run)())
+}
+
+/// Checks that no extent has, each with its command.
+const OTHERS: [(&str, &str); 5] = [
+    ("MPI", "cargo xtask mpi"),
+    ("weakened orderings", "cargo xtask orderings"),
+    ("seeded faults", "cargo xtask mutants"),
+    ("functions without a model", "cargo xtask unmodelled"),
+    (
+        "the card's outcomes in every form",
+        "cargo xtask rv64 check",
+    ),
+];
+
+/// Names the checks that are not part of a run, and the commands that run them.
+fn left_out(extent: Extent, is_part: &dyn Fn(&Step) -> bool, is_root: bool) -> String {
+    let run = |name: &str| STEPS.iter().any(|step| step.name == name && is_part(step));
+    let in_full = STEPS
+        .iter()
+        .filter(|step| step.extents.contains(&Extent::Full));
+    let mut full: Vec<&str> = in_full.map(|step| step.name).collect();
+    full.retain(|name| !run(name) && *name != FIRMWARE);
+    full.dedup();
+    let mut all = Vec::new();
+    if extent == Extent::Fast {
+        all.push("what slow.txt names (cargo xtask test)".to_owned());
+    }
+    if !full.is_empty() {
+        all.push(format!("{} (cargo xtask test --full)", full.join(", ")));
+    }
+    if !run(FIRMWARE) {
+        all.push(format!("{FIRMWARE} (cargo xtask rv64)"));
+    }
+    if !is_root {
+        all.push("other users (cargo xtask test, as root)".to_owned());
+    }
+    let others = OTHERS.map(|(what, command)| format!("{what} ({command})"));
+    all.extend(others);
+    format!("not part of this run: {}", all.join("; "))
 }
 
 /// Runs a step unless another has failed, and records the first failure.
@@ -102,5 +147,42 @@ fn run_step(step: &Step, root: &Path, failed: &Mutex<Option<String>>) -> StepRow
     StepRow {
         name: step.name,
         outcome,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every step is in the run, or in the line about the others.
+    #[test]
+    fn what_a_run_leaves_out_is_named() {
+        for extent in [Extent::Fast, Extent::Everyday, Extent::Full] {
+            for (has_target, is_root) in [(true, true), (false, false)] {
+                let is_part = |step: &Step| {
+                    step.extents.contains(&extent) && (has_target || step.name != FIRMWARE)
+                };
+                let line = left_out(extent, &is_part, is_root);
+                for step in STEPS {
+                    let run = STEPS.iter().any(|it| it.name == step.name && is_part(it));
+                    let is_listed = match step.name {
+                        FIRMWARE => line.contains(" firmware (cargo xtask rv64)"),
+                        name => [" (", ", "]
+                            .iter()
+                            .any(|end| line.contains(&format!(" {name}{end}"))),
+                    };
+                    let is_last = step.extents.contains(&Extent::Full);
+                    assert_eq!(
+                        is_listed,
+                        !run && is_last,
+                        "{extent:?} {}: {line}",
+                        step.name
+                    );
+                }
+                assert_eq!(line.contains("as root"), !is_root, "{line}");
+                assert_eq!(line.contains("slow.txt"), extent == Extent::Fast, "{line}");
+                assert!(line.contains(" MPI (cargo xtask mpi); "), "{line}");
+            }
+        }
     }
 }

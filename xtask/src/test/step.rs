@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
 use super::Extent;
 use super::counts::{self, Counts};
-use crate::{orderings, process, sites};
+use crate::{orderings, process, rv64, sites};
 
 /// A cargo command and the judgement of its output.
 pub(crate) struct Step {
@@ -24,6 +26,9 @@ pub(crate) struct Step {
     args: &'static str,
     /// Leaves the slow tests out.
     is_fast: bool,
+    /// Whether this machine has what the step needs. Where it has not, only `--full` runs the step,
+    /// which then fails.
+    pub(super) can_run: fn() -> bool,
     /// Judges the output of a successful exit.
     judge: fn(&process::Finished) -> Result<Counts, String>,
 }
@@ -47,6 +52,7 @@ const PLAIN: Step = Step {
     for_either_row: false,
     args: "",
     is_fast: false,
+    can_run: || true,
     judge: |_| Ok(Counts::default()),
 };
 
@@ -115,6 +121,13 @@ pub(crate) const STEPS: &[Step] = &[
         name: "python",
         extents: &[Extent::Full],
         args: "test -p dpamatch_tools --features pandas --test cli python::",
+        judge: |finished| counts::tests(&finished.stdout),
+        ..PLAIN
+    },
+    Step {
+        name: FIRMWARE,
+        args: "test -p dpamatch_port --features rv64 --test card --test firmware --test machine",
+        can_run: rv64::has_target,
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
     },
@@ -227,6 +240,17 @@ pub(crate) const STEPS: &[Step] = &[
     },
 ];
 
+/// The step that `cargo xtask rv64` runs, too.
+pub(crate) const FIRMWARE: &str = "firmware";
+
+/// A part of the names of tests that act as another user, which only root can.
+const AS_ANOTHER_USER: &str = "of_another_user";
+
+/// Whether this process has the rights of root.
+pub(super) fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}
+
 const TESTS: &str = "test --workspace --exclude dpa_model_explore --exclude dpa_model_predict --lib --bins --tests --examples";
 
 /// Parts of the names of slow tests.
@@ -273,16 +297,22 @@ impl fmt::Display for Step {
             Some(name) => write!(f, "cargo +{name} {}", self.args)?,
             None => write!(f, "cargo {}", self.args)?,
         }
-        f.write_str(if self.is_fast { " --" } else { "" })?;
-        self.left_out()
-            .try_for_each(|name| write!(f, " --skip {name}"))
+        let left_out = || self.left_out();
+        f.write_str(if left_out().next().is_some() {
+            " --"
+        } else {
+            ""
+        })?;
+        left_out().try_for_each(|name| write!(f, " --skip {name}"))
     }
 }
 
 impl Step {
     /// Tests to skip, by parts of their names.
     fn left_out(&self) -> impl Iterator<Item = &'static str> {
-        slow().filter(|_| self.is_fast)
+        let other_users = self.args == TESTS && !is_root();
+        let other_users = other_users.then_some(AS_ANOTHER_USER);
+        slow().filter(|_| self.is_fast).chain(other_users)
     }
 
     /// Whether it has its own target folder, and so can run beside other builds.
@@ -325,7 +355,7 @@ impl Step {
             .current_dir(root)
             .args(self.args.split(' '))
             .env("CARGO_TERM_COLOR", "never");
-        if self.is_fast {
+        if self.left_out().next().is_some() {
             command
                 .arg("--")
                 .args(self.left_out().flat_map(|name| ["--skip", name]));

@@ -1,9 +1,10 @@
 //! Counters.
 
 use std::ffi::{c_int, c_void};
-use std::time::Instant;
+use std::time::Duration;
 
-use super::{Object, common_ops, eq::deadline, fid};
+use super::clock::{Clock, System, Wait};
+use super::{Object, common_ops, fid};
 use crate::bindings::*;
 use crate::endpoint::Counter;
 
@@ -105,7 +106,21 @@ numbers! {
 }
 
 unsafe extern "C" fn wait(counter: *mut FidCntr, threshold: u64, timeout: c_int) -> c_int {
-    let end = deadline(timeout);
+    // SAFETY: the conditions of this call.
+    unsafe { wait_by(&mut System, counter, threshold, timeout) }
+}
+
+/// [`wait`] by this clock.
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn wait_by(
+    clock: &mut impl Clock,
+    counter: *mut FidCntr,
+    threshold: u64,
+    timeout: c_int,
+) -> c_int {
+    let mut wait = Wait::new(clock, timeout);
     // SAFETY: see `objects`.
     let errors = unsafe { look(counter, |counter| counter.errors) };
     loop {
@@ -117,7 +132,7 @@ unsafe extern "C" fn wait(counter: *mut FidCntr, threshold: u64, timeout: c_int)
         if now != errors {
             return -FI_EAVAIL;
         }
-        if end.is_some_and(|end| Instant::now() >= end) {
+        if wait.left(Duration::MAX).is_none() {
             return -FI_ETIMEDOUT;
         }
     }

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 use std::os::fd::{AsFd, AsRawFd};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::epoll;
 
-use super::{Object, common_ops, eq::deadline, fid, strerror};
+use super::clock::{Clock, System, Wait};
+use super::{Object, common_ops, fid, strerror};
 use crate::bindings::*;
 use crate::endpoint::{Common, Endpoint, Found, Queue, Sink, State};
 
@@ -296,39 +297,46 @@ unsafe extern "C" fn sreadfrom(
     _: *const c_void,
     timeout: c_int,
 ) -> isize {
-    let end = deadline(timeout);
+    // SAFETY: the conditions of this call.
+    unsafe { sread_by(&mut System, queue, buffer, count, from, timeout) }
+}
+
+/// [`sreadfrom`] by this clock.
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn sread_by(
+    clock: &mut impl Clock,
+    queue: *mut FidCq,
+    buffer: *mut c_void,
+    count: usize,
+    from: *mut FiAddr,
+    timeout: c_int,
+) -> isize {
+    let mut wait = Wait::new(clock, timeout);
     // SAFETY: see `objects`.
     let object = unsafe { Object::<FidCq>::of(queue) };
-    let wait = object.enter(|state, index| {
+    let wake = object.enter(|state, index| {
         let wait = state.common.queues[index].wait.as_ref();
         wait.and_then(|wait| wait.try_clone().ok())
     });
     loop {
         // SAFETY: see `objects`.
         let got = unsafe { readfrom(queue, buffer, count, from) };
-        let now = Instant::now();
         let signalled =
             object.enter(|state, index| std::mem::take(&mut state.common.queues[index].signalled));
-        let late = end.is_some_and(|end| now >= end);
-        if got != -(FI_EAGAIN as isize) || signalled || late {
+        if got != -(FI_EAGAIN as isize) || signalled {
             return got;
         }
-        let Some(wait) = &wait else {
+        let Some(left) = wait.left(SLEEP_MAX) else {
+            return got;
+        };
+        let Some(wake) = &wake else {
             std::thread::yield_now();
             continue;
         };
         if fall_asleep(object) {
-            let left = end.map_or(SLEEP_MAX, |end| (end - now).min(SLEEP_MAX));
-            let left = rustix::time::Timespec {
-                tv_sec: 0,
-                tv_nsec: left.as_nanos().try_into().unwrap_or(0),
-            };
-            let mut ready = [rustix::event::PollFd::from_borrowed_fd(
-                wait.as_fd(),
-                rustix::event::PollFlags::IN,
-            )];
-            // Woken, timed out or interrupted: poll again in each case.
-            let _ = rustix::event::poll(&mut ready, Some(&left));
+            wait.sleep(left, Some(wake.as_fd()));
         }
     }
 }

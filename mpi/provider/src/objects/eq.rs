@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::clock::{Clock, System, Wait};
 use super::{common_ops, fid, strerror};
 use crate::bindings::*;
 
@@ -38,6 +39,9 @@ struct EventQueue {
     events: Arc<Events>,
     most: usize,
 }
+
+/// Longest sleep before another look, as events wake nobody.
+const SLEEP: Duration = Duration::from_millis(1);
 
 static FID_OPS: Ops = common_ops(close);
 static OPS: OpsEq = OpsEq {
@@ -161,19 +165,33 @@ unsafe extern "C" fn sread(
     timeout: c_int,
     flags: u64,
 ) -> isize {
-    let end = deadline(timeout);
+    // SAFETY: the conditions of this call.
+    unsafe { sread_by(&mut System, queue, event, buffer, length, timeout, flags) }
+}
+
+/// [`sread`] by this clock.
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn sread_by(
+    clock: &mut impl Clock,
+    queue: *mut FidEq,
+    event: *mut u32,
+    buffer: *mut c_void,
+    length: usize,
+    timeout: c_int,
+    flags: u64,
+) -> isize {
+    let mut wait = Wait::new(clock, timeout);
     loop {
         // SAFETY: see `objects`.
         let got = unsafe { read(queue, event, buffer, length, flags) };
-        if got != -(FI_EAGAIN as isize) || end.is_some_and(|end| Instant::now() >= end) {
+        if got != -(FI_EAGAIN as isize) {
             return got;
         }
-        std::thread::sleep(Duration::from_millis(1));
+        let Some(left) = wait.left(SLEEP) else {
+            return got;
+        };
+        wait.sleep(left, None);
     }
-}
-
-/// When a wait of `timeout` milliseconds ends; `None`: never.
-pub(super) fn deadline(timeout: c_int) -> Option<Instant> {
-    let timeout = u64::try_from(timeout).ok()?;
-    Some(Instant::now() + Duration::from_millis(timeout))
 }

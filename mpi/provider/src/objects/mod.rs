@@ -26,6 +26,7 @@ macro_rules! optional {
 }
 
 mod av;
+mod clock;
 mod cntr;
 mod cq;
 mod domain;
@@ -39,7 +40,15 @@ mod rma;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
+#[cfg(test)]
+pub(crate) use clock::Clock;
+#[cfg(test)]
+pub(crate) use cntr::wait_by;
+#[cfg(test)]
+pub(crate) use cq::sread_by as cq_sread_by;
 pub(crate) use eq::Events;
+#[cfg(test)]
+pub(crate) use eq::sread_by as eq_sread_by;
 pub(crate) use fabric::fabric;
 
 use crate::bindings::*;

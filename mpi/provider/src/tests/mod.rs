@@ -15,3 +15,4 @@ mod regions;
 mod rogue;
 mod side;
 mod soak;
+mod timeouts;

@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use dpamatch_needs::Need;
 use rustix::net::{AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -183,8 +184,7 @@ fn take_name(of: &Address) -> OwnedFd {
 /// reached. Only root can play the other user.
 #[test]
 fn a_listener_of_another_user_gets_nothing() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("not root: no listener of another user is tried");
+    if !Need::Root.require(rustix::process::geteuid().is_root()) {
         return;
     }
     let (a, b, c) = (Side::open(|_| ()), Side::open(|_| ()), Side::open(|_| ()));

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use dpamatch_needs::Need;
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 
 use super::model::Random;
@@ -231,7 +232,7 @@ fn silent_callers_keep_no_peer_out() {
 /// Callers of another user get no place at all. Only root can call as one.
 #[test]
 fn callers_of_another_user_are_refused_at_once() {
-    if !rustix::process::geteuid().is_root() {
+    if !Need::Root.require(rustix::process::geteuid().is_root()) {
         return;
     }
     let b = Side::open(|_| ());

@@ -8,11 +8,9 @@ use dpamatch_port::rv64::run;
 
 const SEEDS: u64 = 2000;
 
-/// All results that a program on these harts has, a digit for each hart; none without the target.
+/// All results that a program on these harts has, a digit for each hart.
 fn seen(name: &str, harts: usize) -> BTreeSet<String> {
-    let Some(image) = program(name) else {
-        return BTreeSet::new();
-    };
+    let image = program(name);
     let result = |seed| {
         let end = run(&image, &weak(harts + 1, seed)).end;
         let code = end.unwrap_or_else(|fault| panic!("{name}, seed {seed}: {fault}"));
@@ -31,10 +29,7 @@ fn judge(name: &str, harts: usize, allowed: &[&str], forbidden: &[&str]) {
             .all(|(digit, known)| known == '?' || digit == known)
     };
     let has = |pattern: &&str| results.iter().any(|result| is(result, pattern));
-    assert!(
-        results.is_empty() || allowed.iter().all(has),
-        "{name}: {results:?}"
-    );
+    assert!(allowed.iter().all(has), "{name}: {results:?}");
     assert!(!forbidden.iter().any(has), "{name}: {results:?}");
 }
 
@@ -86,9 +81,6 @@ fn two_readers_agree_on_the_order_of_two_writers() {
 
 #[test]
 fn a_lock_by_swap_excludes() {
-    let Some(_) = program("lock_both") else {
-        return;
-    };
     assert_eq!(seen("lock_both", 2), BTreeSet::from(["66".to_owned()]));
     assert!(
         seen("lock_release", 2).len() > 1,
@@ -102,7 +94,7 @@ fn a_lock_by_swap_excludes() {
 
 #[test]
 fn a_seed_gives_one_run() {
-    let Some(image) = program("race") else { return };
+    let image = program("race");
     for seed in 0..20 {
         let [first, second] = [(), ()].map(|()| run(&image, &weak(3, seed)));
         assert_eq!((first.end, first.retired), (second.end, second.retired));

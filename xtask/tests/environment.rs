@@ -1,0 +1,101 @@
+//! No test passes without running: what a machine may lack is a `Need` of `tests/needs`, which fails
+//! unless the user has left it out beforehand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+/// A test's file, name and body.
+type Found<'a> = (&'a str, &'a str, &'a str);
+
+/// Characters before a `return` that hold its condition.
+const CONDITION: usize = 250;
+
+/// The block that begins at the first brace, without its end.
+fn block(text: &str) -> &str {
+    let begin = text.find('{').map_or(text.len(), |at| at + 1);
+    let mut depth = 1;
+    let end = text[begin..].char_indices().find(|(_, c)| {
+        depth += match c {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        depth == 0
+    });
+    &text[begin..end.map_or(text.len(), |(at, _)| begin + at)]
+}
+
+/// The tests of a file.
+fn tests<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Found<'a>> {
+    text.split("#[test]").skip(1).filter_map(move |rest| {
+        let (_, from) = rest.split_once("fn ")?;
+        let (name, _) = from.split_once('(')?;
+        Some((file, name, block(from)))
+    })
+}
+
+/// Whether the test may end early without a `Need`.
+fn returns((_, _, body): &Found<'_>) -> bool {
+    body.match_indices("return;").any(|(at, _)| {
+        let condition = &body.as_bytes()[at.saturating_sub(CONDITION)..at];
+        let condition = String::from_utf8_lossy(condition);
+        !["Need::", "cfg!(miri)"]
+            .iter()
+            .any(|known| condition.contains(known))
+    })
+}
+
+#[test]
+fn a_test_that_cannot_run_fails() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut git = Command::new("git");
+    git.args([
+        "ls-files",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        "*.rs",
+    ]);
+    let files = git.current_dir(&root).output().expect("git").stdout;
+    let files = String::from_utf8(files).expect("names");
+    let read = |name| Some((name, std::fs::read_to_string(root.join(name)).ok()?));
+    let texts: Vec<(&str, String)> = files.lines().filter_map(read).collect();
+    let all: Vec<Found<'_>> = texts
+        .iter()
+        .flat_map(|(file, text)| tests(file, text))
+        .collect();
+    assert!(all.len() > 1_000, "{} tests", all.len());
+    let early: BTreeSet<&str> = all.iter().filter(|it| returns(it)).map(|it| it.1).collect();
+    let lines = include_str!("environment.txt").lines();
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let reasons: BTreeMap<&str, &str> = lines.filter_map(|line| line.split_once(" | ")).collect();
+    let known: BTreeSet<&str> = reasons.keys().copied().collect();
+    assert_eq!(
+        early, known,
+        "tests that return early, and those with a reason"
+    );
+    for (file, text) in &texts {
+        let is_test = file.contains("/tests/") || file.ends_with("tests.rs");
+        let tells = text.contains("println!(\"not tested") || text.contains("println!(\"skipped");
+        assert!(
+            !(is_test && tells) || file.ends_with("environment.rs"),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn early_ends_are_found() {
+    let text = "#[test]\nfn a() { if !has() { return; } b(); }\n#[test]\nfn b() { if \
+                !Need::Git.require(has()) { return; } }\n#[test]\nfn c() { {} }\nfn d() { return; }";
+    let found: Vec<Found<'_>> = tests("x.rs", text).collect();
+    assert_eq!(
+        found.iter().map(|it| it.1).collect::<Vec<_>>(),
+        ["a", "b", "c"]
+    );
+    assert_eq!(
+        found.iter().map(returns).collect::<Vec<_>>(),
+        [true, false, false]
+    );
+}
