@@ -9,6 +9,7 @@ use crate::handle::{Handle, Kind};
 use crate::machine::{lock, machine};
 use crate::process::{Process, ended};
 use crate::status::{Given, put};
+use crate::thread::Patience;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex, Weak};
@@ -60,6 +61,7 @@ impl Signal {
 pub(crate) struct Word {
     state: Mutex<State>,
     changed: Condvar,
+    patience: Patience,
     processes: Vec<Arc<Process>>,
 }
 
@@ -162,6 +164,11 @@ impl Word {
     }
 
     fn wait_here(&self, fits: impl Fn(u64) -> bool) -> Answer {
+        // A kernel is short, and its launch has just woken a worker.
+        let fits_now = || self.state.try_lock().is_ok_and(|state| fits(state.value));
+        if self.patience.sees(fits_now) {
+            return Ok(());
+        }
         let mut state = lock(&self.state);
         while !fits(state.value) {
             if self.processes.iter().any(|at| at.state() != ended::NOT) {
@@ -289,7 +296,8 @@ calls! {
         })?;
         let processes = dpas.into_iter().map(super::dpa::process).collect::<Answer<Vec<_>>>()?;
         let (state, changed) = (Mutex::default(), Condvar::new());
-        let word = Arc::new(Word { state, changed, processes });
+        let patience = Patience::default();
+        let word = Arc::new(Word { state, changed, patience, processes });
         with(event, |event: &mut Event| {
             event.shared = Some(word);
             Ok(())

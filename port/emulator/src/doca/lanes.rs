@@ -310,7 +310,8 @@ impl Lanes {
         }
     }
 
-    /// The connection is gone: all its sends end with an error, and all receives if it was the last.
+    /// The connection is gone: all its sends end with an error, and all receives if no other is
+    /// left.
     pub(super) fn break_off(&mut self, id: u32) {
         let Some(lane) = self.lanes.get_mut(id as usize) else {
             return;

@@ -8,6 +8,7 @@ mod convention;
 mod crash;
 mod device;
 mod host;
+mod patience;
 mod shared;
 mod tasks;
 mod unit;
@@ -22,6 +23,7 @@ pub(crate) use device::{
     window, window_pointer,
 };
 pub(crate) use host::{entry, find};
+pub(crate) use patience::Patience;
 pub(crate) use tasks::TaskQueue;
 pub(crate) use unit::{Kind as UnitKind, Unit};
 pub(crate) use worker::{Scheduler, current, end_process, overflow, wait_in_vain};

@@ -136,6 +136,12 @@ impl<T> Mailbox<T> {
         self.sleeps.load(Ordering::Relaxed)
     }
 
+    /// Whether there is mail, for a worker that is about to sleep.
+    pub(crate) fn has_mail(&self) -> bool {
+        // ordering: a guess; `take` finds the messages.
+        self.mail.load(Ordering::Relaxed)
+    }
+
     /// The messages, oldest first; `None` without mail.
     pub(crate) fn take(&self) -> Option<VecDeque<T>> {
         if !self.mail.load(Ordering::Relaxed) {

@@ -1,6 +1,7 @@
 //! Workers: host threads that run DPA threads in turn.
 
 use super::crash;
+use super::patience::Patience;
 use super::shared::Mailbox;
 use super::unit::{Kind, Unit};
 use crate::check::{Fault, device, race};
@@ -86,6 +87,7 @@ enum Message {
 pub(crate) struct Worker {
     index: usize,
     mailbox: Mailbox<Message>,
+    patience: Patience,
     seed: Cell<u64>,
     /// Seconds of the longest activation; 0 for any.
     limit: u64,
@@ -244,6 +246,7 @@ impl Worker {
         let worker = Arc::new(Self {
             index,
             mailbox: Mailbox::new(),
+            patience: Patience::default(),
             seed: Cell::new(seed),
             limit,
             steps: AtomicU64::new(0),
@@ -316,6 +319,10 @@ impl Worker {
             let idle = moved == 0 && !worked && matches!(pause, None | Some(Pause::Vain));
             vain = if idle { vain + 1 } else { 0 };
             if idle && pause.is_none() {
+                // A host that waits for each kernel launches the next one at once.
+                if vain == 1 && self.patience.sees(|| self.mailbox.has_mail()) {
+                    continue;
+                }
                 self.sleep(SLEEP_MS * 1000, false);
             } else if vain > VAIN_ROUNDS * (waiting + 1) {
                 self.sleep(NAP_US, true);

@@ -14,8 +14,8 @@ const PROGRAMS: usize = 16;
 const BYTES: usize = 1 << 16;
 /// Datagrams that wait for a program at most. Frames beyond are lost, as on a network.
 const WAITING: usize = 1 << 8;
-/// Bytes of messages that wait for a program that is stopped or slow. One more message, and no more,
-/// may follow them.
+/// Bytes of messages that wait for a program that is stopped or slow. One more message, and no
+/// more, may follow them.
 const AWAITED: usize = 64 << 20;
 /// The bit of a length that says that a message follows.
 const MESSAGE: u32 = 1 << 31;
