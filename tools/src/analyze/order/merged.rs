@@ -11,8 +11,8 @@ use crate::analyze::run::Run;
 /// lists, then probes.
 type Timed = (i64, u32, Happening);
 
-/// The orders of all ranks. A receive is posted when its call is entered, a message arrives when its
-/// sending call is entered, and a probe looks when it returns. A message without recorded send
+/// The orders of all ranks. A receive is posted when its call is entered, a message arrives when
+/// its sending call is entered, and a probe looks when it returns. A message without recorded send
 /// arrives when its receive is waited for.
 ///
 /// Clocks may disagree, and a message takes time. So at a rank with probes the recorded pairs count
