@@ -32,6 +32,9 @@ struct Counting;
 
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
+/// Bytes that are allocated now, and the most that were since [`most_held`] began.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static MOST_HELD: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: the system's allocator does all work; the counts touch no memory of its.
 unsafe impl GlobalAlloc for Counting {
@@ -39,11 +42,15 @@ unsafe impl GlobalAlloc for Counting {
         // ordering: sums, read when the counted work is done.
         BYTES.fetch_add(layout.size(), Relaxed);
         BLOCKS.fetch_add(1, Relaxed);
+        let held = HELD.fetch_add(layout.size(), Relaxed) + layout.size();
+        MOST_HELD.fetch_max(held, Relaxed);
         // SAFETY: the caller's promises are passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // ordering: a sum, as above.
+        HELD.fetch_sub(layout.size(), Relaxed);
         // SAFETY: the caller's promises are passed on.
         unsafe { System.dealloc(block, layout) }
     }
@@ -139,6 +146,9 @@ fn ring(ranks: u32, rounds: u32) -> Vec<Program> {
             };
             program.steps.push(step(100, wait));
         }
+        program.transfers.shrink_to_fit();
+        program.steps.shrink_to_fit();
+        program.finished.shrink_to_fit();
         program
     };
     (0..ranks).map(program).collect()
@@ -184,20 +194,7 @@ fn analysis(ranks: u32, rounds: u32) -> Vec<(&'static str, [usize; 2])> {
     let (routing, run) = cost(|| Run::new(programs, Some(ranks)));
     let (causal, orders) = cost(|| run.causal(Network::default()).0);
     let (ends, _) = cost(|| run.ends(Network::default(), Load::default()));
-    let question = Question {
-        name: "ring".to_owned(),
-        order: OrderChoice::Causal,
-        network: Network::default(),
-        plan: Plan {
-            bins: vec![Default::default()],
-            handlers: vec![4],
-            nic: Default::default(),
-        },
-        check: false,
-        engines: Vec::new(),
-        options: EngineOptions::default(),
-    };
-    let (report, made) = cost(|| Report::make(&run, &question, |_| ()).expect("a report"));
+    let (report, made) = cost(|| Report::make(&run, &question(), |_| ()).expect("a report"));
     let mut rows = 0;
     let (rowing, ()) = cost(|| {
         for ((view, order), receives) in run.views().zip(&orders).zip(&made.pairs) {
@@ -212,6 +209,43 @@ fn analysis(ranks: u32, rounds: u32) -> Vec<(&'static str, [usize; 2])> {
         ("report", report),
         ("matches", rowing),
     ]
+}
+
+fn question() -> Question {
+    Question {
+        name: "ring".to_owned(),
+        order: OrderChoice::Causal,
+        network: Network::default(),
+        plan: Plan {
+            bins: vec![Default::default()],
+            handlers: vec![4],
+            nic: Default::default(),
+        },
+        check: false,
+        engines: Vec::new(),
+        options: EngineOptions::default(),
+    }
+}
+
+/// The most bytes that an analysis holds at a time.
+fn most_held(ranks: u32, rounds: u32) -> usize {
+    // ordering: the threads of earlier work have ended.
+    let before = HELD.load(Relaxed);
+    MOST_HELD.store(before, Relaxed);
+    let run = Run::new(ring(ranks, rounds), Some(ranks));
+    Report::make(&run, &question(), |_| ()).expect("a report");
+    // ordering: as above.
+    MOST_HELD.load(Relaxed) - before
+}
+
+/// The bytes that docs/analyze.md tells, and a few for what the threads are at.
+fn an_event_takes_few_bytes() {
+    let (ranks, less, more) = (64, 64, 256);
+    let [less_held, more_held] = [less, more].map(|rounds| most_held(ranks, rounds));
+    let events = 4 * ranks * (more - less);
+    let each = (more_held - less_held) / events as usize;
+    println!("an analysis holds {each} bytes for each send or receive");
+    assert!(each <= 34, "{each} bytes for each send or receive");
 }
 
 /// One test: the counts are of the whole process.
@@ -236,6 +270,7 @@ fn four_times_the_work_costs_at_most_five_times_as_much() {
             }
         }
     }
+    an_event_takes_few_bytes();
     engines_take_steps_in_proportion();
     if Need::Valgrind.require(has_valgrind()) {
         parts_take_instructions_in_proportion();

@@ -286,6 +286,14 @@ impl Program {
             .map_or(0, |comm| comm.number)
     }
 
+    /// About the memory that an analysis of the run takes for this rank's sends and receives: what
+    /// they take here, 10 bytes for a message and more for one unlike all others, 8 in the order,
+    /// and a quarter that the allocator can't use.
+    pub fn analysis_bytes(&self) -> u64 {
+        let elsewhere = 15 * self.transfers.len() + 16 * self.transfers.kinds().len();
+        ((self.memory_bytes() + elsewhere) * 5 / 4) as u64
+    }
+
     pub fn memory_bytes(&self) -> usize {
         self.transfers.memory_bytes() + self.steps.memory_bytes() + self.finished.memory_bytes()
     }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::communicators::Communicators;
 use super::expand::{Expanded, expand};
 use super::inbound::{Lost, Messages, route};
-use super::order::{Causal, Guided, Load, Network, Order, OrderChoice, Stall, merged};
+use super::order::{Causal, Guided, Load, Merged, Network, Order, OrderChoice, Stall};
 use super::probes::{Probes, probes};
 use super::program::Program;
 use super::replay::RankView;
@@ -168,15 +168,19 @@ impl Run {
 
     /// A guided order at each rank, which reproduces the recorded pairs.
     pub fn guided(&self, choice: OrderChoice) -> Vec<Order> {
-        (0..self.programs.len())
-            .into_par_iter()
-            .map(|at| {
-                Guided {
-                    view: self.view(at),
-                }
-                .order(choice)
-            })
-            .collect()
+        self.each_rank(|at| self.guided_at(at, choice))
+    }
+
+    fn guided_at(&self, at: usize, choice: OrderChoice) -> Order {
+        Guided {
+            view: self.view(at),
+        }
+        .order(choice)
+    }
+
+    fn each_rank<T: Send>(&self, each: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
+        let ranks = (0..self.programs.len()).into_par_iter();
+        ranks.map(each).collect()
     }
 
     /// Whether the order at each rank is known ([`Run::of_logs`]). Then every order choice returns
@@ -222,7 +226,32 @@ impl Run {
 
     /// The order of the recorded clocks; `None` without wall times.
     pub fn merged(&self) -> Option<Vec<Order>> {
-        merged(self)
+        let merged = Merged::new(self)?;
+        Some(self.each_rank(|at| merged.order(at)))
+    }
+
+    /// What `look` finds in the order at each rank. The orders of [`orders`](Self::orders) that a
+    /// rank has by itself are held one at a time.
+    pub(super) fn look_at_orders<T: Send>(
+        &self,
+        choice: OrderChoice,
+        network: Network,
+        look: impl Fn(RankView<'_>, &Order) -> T + Sync,
+    ) -> Option<Vec<T>> {
+        let look = |at: usize, order: &Order| look(self.view(at), order);
+        match choice {
+            _ if self.is_logged() => None,
+            OrderChoice::Recorded => None,
+            OrderChoice::Causal => {
+                let (orders, ..) = self.causal(network);
+                Some(self.each_rank(|at| look(at, &orders[at])))
+            }
+            OrderChoice::Time => {
+                let merged = Merged::new(self)?;
+                Some(self.each_rank(|at| look(at, &merged.order(at))))
+            }
+            guided => Some(self.each_rank(|at| look(at, &self.guided_at(at, guided)))),
+        }
     }
 }
 

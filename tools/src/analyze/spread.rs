@@ -5,8 +5,6 @@
 //! the latency, the recorded clocks, all receives first, and one random interleaving. It leaves out
 //! `arrivals-first`, which makes nearly all messages unexpected by its definition.
 
-use rayon::prelude::*;
-
 use super::order::{Happening, Network, Order, OrderChoice};
 use super::replay::RankView;
 use super::run::Run;
@@ -74,8 +72,8 @@ impl Spread {
                 continue;
             }
             left -= 1;
-            match run.orders(choice, network) {
-                Some((orders, ..)) => spread.orders.push(count(run, name, &orders)),
+            match run.look_at_orders(choice, network, count_rank) {
+                Some(counts) => spread.orders.push(sum(name, &counts)),
                 None => spread.left_out = Some(format!("{name}: the trace has no wall times")),
             }
         }
@@ -158,14 +156,12 @@ fn choices(network: Network) -> Vec<Choice> {
         .collect()
 }
 
-fn count(run: &Run, order: String, orders: &[Order]) -> InOrder {
-    let ranks = orders.par_iter().enumerate();
-    let counts = ranks.map(|(at, order)| count_rank(run.view(at), order));
-    let [expected, unexpected] = counts.reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+fn sum(order: String, ranks: &[[u64; 2]]) -> InOrder {
+    let sum = |place: usize| ranks.iter().map(|counts| counts[place]).sum();
     InOrder {
         order,
-        expected,
-        unexpected,
+        expected: sum(0),
+        unexpected: sum(1),
     }
 }
 

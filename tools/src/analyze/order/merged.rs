@@ -1,10 +1,8 @@
 //! The order of the recorded clocks. It is right only if all ranks ran on one node, or if the
 //! nodes' clocks agree.
 
-use std::collections::HashMap;
-
 use super::gate::Gate;
-use super::{Happening, Order};
+use super::{Clock, Happening, Order};
 use crate::analyze::program::{Action, End, Program, TransferKind, UNKNOWN};
 use crate::analyze::replay::RankView;
 use crate::analyze::run::Run;
@@ -13,43 +11,58 @@ use crate::analyze::run::Run;
 /// lists, then probes.
 type Timed = (i64, u32, Happening);
 
-/// Orders of all ranks. A receive is posted when its call is entered, a message arrives when its
-/// sending call is entered, and a probe looks when it returns. A message without recorded send
-/// arrives when its receive is waited for. `None` if a trace has no wall times.
+/// The orders of all ranks. A receive is posted when its call is entered, a message arrives when
+/// its sending call is entered, and a probe looks when it returns. A message without recorded send
+/// arrives when its receive is waited for.
 ///
 /// Clocks may disagree, and a message takes time. So at a rank with probes the recorded pairs count
 /// as well (`Gate`): a message that a probe found arrives with the probe at the latest, and a
 /// message that would be found or received in its place arrives after it.
-///
-/// # Complexity
-/// Sorts the events of each rank once.
-pub fn merged(run: &Run) -> Option<Vec<Order>> {
-    let programs = &run.programs;
-    let recorded = |program: &Program| {
-        program.steps.iter().any(|step| step.at_ns != 0) || program.steps.is_empty()
-    };
-    if !programs.iter().all(recorded) {
-        return None;
+#[derive(Debug)]
+pub struct Merged<'a> {
+    run: &'a Run,
+    start: i64,
+    /// When each program's transfers began.
+    begins: Vec<Clock>,
+}
+
+impl<'a> Merged<'a> {
+    /// `None` if a trace has no wall times.
+    pub fn new(run: &'a Run) -> Option<Self> {
+        let programs = &run.programs;
+        let recorded = |program: &Program| {
+            program.steps.iter().any(|step| step.at_ns != 0) || program.steps.is_empty()
+        };
+        if !programs.iter().all(recorded) {
+            return None;
+        }
+        let start = programs
+            .iter()
+            .filter_map(|program| program.steps.iter().next())
+            .map(|step| step.at_ns)
+            .min();
+        let start = start.unwrap_or(0);
+        Some(Self {
+            run,
+            start,
+            begins: programs.iter().map(|it| begins(it, start)).collect(),
+        })
     }
-    let begins: Vec<Vec<i64>> = programs.iter().map(begins).collect();
-    let start = programs
-        .iter()
-        .filter_map(|program| program.steps.iter().next())
-        .map(|step| step.at_ns)
-        .min();
-    let start = start.unwrap_or(0);
-    let index: HashMap<u32, usize> = programs
-        .iter()
-        .enumerate()
-        .map(|(at, program)| (program.rank, at))
-        .collect();
-    let order = |view: RankView<'_>| {
+
+    /// The order at the n-th program.
+    ///
+    /// # Complexity
+    /// Sorts the events of the rank.
+    pub fn order(&self, at: usize) -> Order {
+        let view = self.run.view(at);
         let (mut events, latest) = own_events(view);
         let ends = ends(view.program);
         for (at, message) in (0..).zip(view.inbound.iter()) {
-            let sent = index.get(&message.sender).filter(|_| message.op != UNKNOWN);
-            let time = match sent {
-                Some(&sender) => begins[sender][message.op as usize],
+            let sender = self.run.program_of(message.sender);
+            let begin = sender.filter(|_| message.op != UNKNOWN);
+            let begin = begin.and_then(|it| self.begins[it].get(message.op as usize));
+            let time = match begin {
+                Some(since) => self.start.wrapping_add_unsigned(since),
                 None => ends
                     .get(message.receive as usize)
                     .copied()
@@ -58,9 +71,8 @@ pub fn merged(run: &Run) -> Option<Vec<Order>> {
             events.push((time, 1, Happening::Arrive(at)));
         }
         events.sort_by_key(|&(time, class, _)| (time, class));
-        gated(view, events, start)
-    };
-    Some(run.views().map(order).collect())
+        gated(view, events, self.start)
+    }
 }
 
 /// What the rank does itself, and the time of its last event.
@@ -134,13 +146,14 @@ fn gated(view: RankView<'_>, events: Vec<Timed>, start: i64) -> Order {
     order
 }
 
-fn begins(program: &Program) -> Vec<i64> {
-    let mut begins = vec![0; program.transfers.len()];
+/// When each transfer began, since the start of the run: in the order of their numbers.
+fn begins(program: &Program, start: i64) -> Clock {
+    let mut begins = Clock::with_capacity(program.transfers.len());
     let mut latest = i64::MIN;
     for step in &program.steps {
         latest = latest.max(step.at_ns);
-        if let Action::Begin(at) = step.action {
-            begins[at as usize] = latest;
+        if let Action::Begin(_) = step.action {
+            begins.push(latest.wrapping_sub(start).cast_unsigned());
         }
     }
     begins
@@ -201,7 +214,7 @@ mod tests {
             receive,
         };
         run.inbound = vec![[message(0), message(1)].into_iter().collect()];
-        let orders = merged(&run).expect("wall times");
+        let orders = run.merged().expect("wall times");
         let happened: Vec<_> = orders[0]
             .iter()
             .enumerate()

@@ -2,7 +2,7 @@
 //!
 //! A trace records what each rank did, not when messages arrived, so an order must be made. It
 //! follows the recorded pairs ([`Guided`]), a simulated run ([`Causal`]) or the recorded clocks
-//! ([`merged`]).
+//! ([`Merged`]).
 
 mod causal;
 mod clock;
@@ -14,7 +14,7 @@ use clock::Clock;
 
 pub use causal::{Causal, Load, Network, Stall};
 pub use guided::Guided;
-pub use merged::merged;
+pub use merged::Merged;
 
 /// The order in which messages and posts reach the ranks.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]

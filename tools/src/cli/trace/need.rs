@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use dpamatch_traces::{Class, TraceError, TraceSource};
+use dpamatch_tools::analyze;
+use dpamatch_traces::{TraceError, TraceSource};
 
 use super::super::BadInput;
 
-/// Bytes for a send or receive, and for a rank. Measured: 95, and 9.5 KB.
-const EVENT_BYTES: u64 = 100;
+/// Bytes for a rank beside its sends and receives. Measured.
 const RANK_BYTES: u64 = 9_500;
 /// Ranks that are counted to estimate all.
 const SAMPLE: usize = 8;
@@ -60,14 +60,14 @@ fn judge(need: u64, free: u64, ranks: usize) -> Result<(), String> {
 fn need_bytes(source: &dyn TraceSource) -> Result<u64, TraceError> {
     let ranks = source.ranks();
     let step = ranks.len().div_ceil(SAMPLE).max(1);
-    let (mut events, mut counted) = (0, 0);
+    let (mut some, mut counted) = (0, 0);
     for &rank in ranks.iter().step_by(step) {
-        let tally = dpamatch_traces::tally(source.open(rank)?.as_mut())?;
-        events += tally.calls.of_class(Class::P2p);
+        let program = analyze::collect(source.open(rank)?.as_mut(), false, None)?;
+        some += program.analysis_bytes();
         counted += 1;
     }
-    let all = u128::from(events) * ranks.len() as u128 / u128::from(counted.max(1_u64));
-    let bytes = all * u128::from(EVENT_BYTES) + ranks.len() as u128 * u128::from(RANK_BYTES);
+    let all = u128::from(some) * ranks.len() as u128 / u128::from(counted.max(1_u64));
+    let bytes = all + ranks.len() as u128 * u128::from(RANK_BYTES);
     Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
