@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs an MPI launcher for which network namespaces are machines: HOSTS of them, by default 2, with
-# the addresses 10.77.0.1, 10.77.0.2 and so on. Nothing of them is left when it ends. Needs root, and
+# the addresses 10.77.0.1, 10.77.0.2 and so on. Nothing of them is left when it ends. Needs root,
 # util-linux and iproute2.
 #
 #     HOSTS=3 hosts.sh mpiexec -n 64 ./program

@@ -11,8 +11,9 @@
 //! control line says which lines are free again.
 //!
 //! **Pages.** After [`LIGHT`] lines a sender looks at the receiver's position. If the receiver has
-//! taken everything, the sender goes back to the ring's first line, by a `Wrap` record. So light traffic touches two pages, and a record's lines if these are more. Going back
-//! leaves less room, so a sender that has once found none uses the whole ring from then on.
+//! taken everything, the sender goes back to the ring's first line, by a `Wrap` record. So light
+//! traffic touches two pages, and a record's lines if these are more. Going back leaves less room,
+//! so a sender that has once found none uses the whole ring from then on.
 //!
 //! **Orderings.** Stamp: Release by the sender -> Acquire by the receiver: head and payload are
 //! written. Receiver's position: Release -> Acquire: payload is read. `asleep`: the sender stamps

@@ -148,8 +148,8 @@ fn records_come_out_as_they_went_in() {
     assert!(full > 0, "the ring was never full");
 }
 
-/// A receiver that keeps up is sent everything on the same lines; one that does not gets the rest of
-/// the ring. A record that is longer than the lines of light traffic begins at the first one, too.
+/// A receiver that keeps up is sent everything on the same lines. A record that is longer than the
+/// lines of light traffic begins at the first one, too. A full ring ends light traffic.
 #[test]
 fn light_traffic_stays_on_the_first_lines() {
     const LINES: usize = 2 * LINES_MIN;
