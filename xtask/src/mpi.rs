@@ -289,7 +289,7 @@ fn rows(table: &mut TestTable, tools: &Tools, library: &Library) -> Result<(), F
     table.add(
         "exchange, two network namespaces",
         library.name,
-        || match two_hosts() {
+        || match hosts() {
             Some(script) => job(4)
                 .arguments(&["10", "1"])
                 .wrapped(&["sh", &script])
@@ -297,6 +297,20 @@ fn rows(table: &mut TestTable, tools: &Tools, library: &Library) -> Result<(), F
             None => no_namespaces(),
         },
     );
+    // Open MPI takes minutes to start as many.
+    if library.name == "mpich" {
+        table.add(
+            "exchange, 64 processes in three network namespaces",
+            library.name,
+            || match hosts() {
+                Some(script) => job(64)
+                    .arguments(&["3", "1"])
+                    .wrapped(&["env", "HOSTS=3", "sh", &script])
+                    .checked(),
+                None => no_namespaces(),
+            },
+        );
+    }
     table.add("rate, 2 processes", library.name, || {
         let ended = Job::new(tools, library, &rate, 2)
             .arguments(&["20000"])
@@ -311,13 +325,15 @@ fn no_namespaces() -> Result<String, String> {
     Need::Namespaces.check(false).map(|_| "not run".to_owned())
 }
 
-/// A script for two network namespaces as two machines, if the system allows it: their processes
-/// have no shared memory and communicate over TCP.
-fn two_hosts() -> Option<String> {
-    let mut trial = Command::new("unshare");
-    trial.args(["--net", "ip", "link", "add", "here", "type", "veth"]);
-    let works = trial.output().is_ok_and(|output| output.status.success());
-    let script = crate::root().join("mpi/provider/mpi/two-hosts.sh");
+/// A script for network namespaces as machines, if the system allows it: processes in different
+/// ones have no shared memory and communicate over TCP.
+fn hosts() -> Option<String> {
+    let works = ["veth", "bridge"].iter().all(|kind| {
+        let mut trial = Command::new("unshare");
+        trial.args(["--net", "ip", "link", "add", "name", "trial", "type", kind]);
+        trial.output().is_ok_and(|output| output.status.success())
+    });
+    let script = crate::root().join("mpi/provider/mpi/hosts.sh");
     works.then(|| script.to_string_lossy().into_owned())
 }
 

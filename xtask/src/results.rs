@@ -97,7 +97,10 @@ fn measure(windows: &str, scenarios: &str, rates: &mut Rates) -> Result<(), Stri
     rates.notes.extend(
         said.lines()
             .filter_map(|line| line.strip_prefix("dpamatch: WARNING: "))
-            .map(|note| format!("{scenarios}, window {windows}: {note}")),
+            .map(|text| Note {
+                window: windows.to_owned(),
+                text: text.to_owned(),
+            }),
     );
     rates.read(&String::from_utf8_lossy(&ended.stdout))
 }
@@ -127,7 +130,51 @@ struct ResultRow {
 struct Rates {
     rows: Vec<ResultRow>,
     ucx: Option<String>,
-    notes: Vec<String>,
+    notes: Vec<Note>,
+}
+
+/// A warning of `bench`.
+#[derive(Debug)]
+struct Note {
+    window: String,
+    text: String,
+}
+
+/// One line for each cause. Words with digits that differ stand next to each other, in the order of
+/// the windows at the end.
+fn by_cause(notes: &[Note]) -> Vec<String> {
+    let cause = |note: &Note| -> Vec<String> {
+        let has_digit = |word: &str| word.contains(|letter: char| letter.is_ascii_digit());
+        let words = note.text.split(' ');
+        words
+            .map(|word| if has_digit(word) { "" } else { word }.to_owned())
+            .collect()
+    };
+    let mut causes: Vec<(Vec<String>, Vec<&Note>)> = Vec::new();
+    for note in notes {
+        let words = cause(note);
+        match causes.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, notes)) => notes.push(note),
+            None => causes.push((words, vec![note])),
+        }
+    }
+    let line = |(words, notes): (Vec<String>, Vec<&Note>)| {
+        let said = (0..words.len()).map(|at| {
+            let mut values: Vec<&str> = notes
+                .iter()
+                .filter_map(|note| note.text.split(' ').nth(at))
+                .collect();
+            if values.iter().all(|value| *value == values[0]) {
+                values.truncate(1);
+            }
+            values.join("/")
+        });
+        let said: Vec<String> = said.collect();
+        let windows: Vec<&str> = notes.iter().map(|note| &*note.window).collect();
+        let plural = if windows.len() == 1 { "" } else { "s" };
+        format!("{} (window{plural} {})", said.join(" "), windows.join("/"))
+    };
+    causes.into_iter().map(line).collect()
 }
 
 impl Rates {
@@ -221,8 +268,10 @@ impl Rates {
             out.push('\n');
         }
         out.push('\n');
-        for note in self.notes.iter().filter(|_| with_notes) {
-            out += &item(note);
+        if with_notes {
+            by_cause(&self.notes)
+                .iter()
+                .for_each(|note| out += &item(note));
         }
         out + END + "\n"
     }
@@ -283,7 +332,17 @@ mod tests {
     fn the_table_has_a_row_for_each_scenario_and_window() {
         let mut rates = Rates::default();
         rates.read(CSV).expect("all columns");
-        rates.notes.push("NC: 3 of 50 windows dropped".to_owned());
+        rates.notes.extend(
+            [
+                ("1", "3 of 50 windows dropped"),
+                ("1", "busy"),
+                ("128", "7 of 50 windows dropped"),
+            ]
+            .map(|(window, text)| Note {
+                window: window.to_owned(),
+                text: text.to_owned(),
+            }),
+        );
         let table = rates.table("abc", true);
         let rows: Vec<&str> = table
             .lines()
@@ -297,10 +356,8 @@ mod tests {
                 "| UNEXP, 128 | near |  |  |  |  | 1.23 |  |  |  |  |"
             ]
         );
-        assert!(
-            table.contains("\n- NC: 3 of 50 windows dropped\n"),
-            "{table}"
-        );
+        let notes = "\n- 3/7 of 50 windows dropped (windows 1/128)\n- busy (window 1)\n";
+        assert!(table.contains(notes), "{table}");
         assert!(table.starts_with(BEGIN) && table.ends_with(&format!("{END}\n")));
         let missing = rates.read("placement,engine\n").expect_err("no columns");
         assert_eq!(missing, "bench printed no column scenario");

@@ -40,7 +40,19 @@ impl Machine {
             pair: Processors::allowed().told(),
         }
     }
+
+    /// A warning if other programs kept the processors busy when this was read.
+    pub fn busy(&self) -> Option<String> {
+        let load: f64 = self.load.parse().ok()?;
+        (load >= BUSY * self.processors as f64).then(|| {
+            let processors = counted(self.processors, "processor");
+            format!("the machine was busy at the start, load {load:.2} on {processors}")
+        })
+    }
 }
+
+/// Load average per processor above which the machine counts as busy.
+const BUSY: f64 = 0.5;
 
 fn of_processor(cpu: usize, file: &str) -> Option<String> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/{file}");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::build::{Tools, compile};
 use super::run::{Ended, Job};
-use super::{Library, TestTable, no_namespaces, two_hosts};
+use super::{Library, TestTable, hosts, no_namespaces};
 
 /// Too long, too large, or about the library alone: they fail or hang with stock providers, too.
 const LEFT_OUT: &[&str] = &["large_message", "pt2pt_large", "sendflood"];
@@ -62,7 +62,7 @@ pub(super) fn rows(table: &mut TestTable, tools: &Tools, library: &Library, sour
         table.add(
             "MPICH's pt2pt list, over TCP",
             library.name,
-            || match two_hosts() {
+            || match hosts() {
                 Some(script) => run_list(
                     tools,
                     library,

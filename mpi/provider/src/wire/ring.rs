@@ -10,6 +10,11 @@
 //! head of the oldest record, which no payload was on. The receiver's position in the
 //! control line says which lines are free again.
 //!
+//! **Pages.** After [`LIGHT`] lines a sender looks at the receiver's position. If the receiver has
+//! taken everything, the sender goes back to the ring's first line, by a `Wrap` record. So light
+//! traffic touches two pages, and a record's lines if these are more. Going back leaves less room,
+//! so a sender that has once found none uses the whole ring from then on.
+//!
 //! **Orderings.** Stamp: Release by the sender -> Acquire by the receiver: head and payload are
 //! written. Receiver's position: Release -> Acquire: payload is read. `asleep`: the sender stamps
 //! the record and looks for a sleeper, the sleeper says that it sleeps and looks for a stamp. Each
@@ -21,7 +26,7 @@
 //! so does an invalid record. Payload is copied once, as bytes, and never read in place.
 //!
 //! **Cost.** A small message moves one cache line, and neither side touches another line: reading
-//! the next line's stamp would cost one more miss.
+//! the next line's stamp would cost one more miss. The sender's look costs a miss, too.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -39,6 +44,13 @@ const LINE: usize = 64;
 pub(super) const LINES_MIN: usize = (2 * EAGER_MAX / LINE).next_power_of_two() * 2;
 /// Most lines of a ring.
 pub(super) const LINES_MAX: usize = 1 << 20;
+
+/// Most lines that a sender uses while the receiver keeps up. With the control lines and the next
+/// line they lie on two pages, also in a second ring. Models have rings of four lines.
+const LIGHT: u64 = if cfg!(dpamatch_loom) { 3 } else { 123 };
+
+/// Lines between two looks of a sender that could not go back.
+const LOOK_EVERY: u64 = 16;
 
 pub(crate) const fn ring_bytes(lines: usize) -> usize {
     size_of::<Control>() + lines * size_of::<Line>()
@@ -113,6 +125,10 @@ pub(crate) struct RingSender {
     tail: u64,
     /// The receiver's position as last seen.
     done: u64,
+    /// Records that end up to here need no look at it.
+    sure: u64,
+    /// There was always room.
+    light: bool,
     /// The lines whose last content was payload. Only this side writes to a sound ring.
     payload: Box<[bool]>,
 }
@@ -131,6 +147,8 @@ impl RingSender {
             },
             tail: 0,
             done: 0,
+            sure: LIGHT.min(lines as u64),
+            light: true,
             payload,
         }
     }
@@ -148,15 +166,10 @@ impl RingSender {
     ) -> Result<bool, Broken> {
         let outside = record.outside();
         let lines = lines_of(outside);
-        let rest = self.place.rest(self.tail);
-        let at = if lines > rest {
-            self.tail + rest
-        } else {
-            self.tail
-        };
-        if !self.has_room(at + lines)? {
+        if self.place_for(lines) + lines > self.sure && !self.look_for_room(lines)? {
             return Ok(false);
         }
+        let at = self.place_for(lines);
         self.clear(at + lines);
         if outside > 0 {
             let first = self.place.index(at) + 1;
@@ -166,18 +179,30 @@ impl RingSender {
             unsafe { Line::fill(self.place.line_start(at).add(1), iov, skip, outside) };
         }
         if at != self.tail {
-            // The first line never holds payload, so no stamp is to be cleared.
-            self.stamp(self.tail, Record::new(Kind::Wrap));
+            self.wrap();
         }
         self.stamp(at, record);
         self.tail = at + lines;
         Ok(true)
     }
 
+    /// Where a record of that many lines begins: it never crosses the end.
+    fn place_for(&self, lines: u64) -> u64 {
+        let rest = self.place.rest(self.tail);
+        self.tail + if lines > rest { rest } else { 0 }
+    }
+
+    /// Leaves the lines up to the end out.
+    fn wrap(&mut self) {
+        // The first line never holds payload, so no stamp is to be cleared.
+        self.stamp(self.tail, Record::new(Kind::Wrap));
+        self.tail += self.place.rest(self.tail);
+    }
+
     /// Whether there is room for a record without payload outside its head.
     #[inline(always)]
     pub(super) fn has_room_for_head(&mut self) -> Result<bool, Broken> {
-        self.has_room(self.tail + 1)
+        Ok(self.tail < self.sure || self.look_for_room(1)?)
     }
 
     /// Puts a record whose payload, if any, is in its head. `Ok(false)`: the ring is full.
@@ -216,27 +241,38 @@ impl RingSender {
         }
     }
 
-    #[inline(always)]
-    fn has_room(&mut self, end: u64) -> Result<bool, Broken> {
-        if end - self.done <= self.place.lines() {
-            return Ok(true);
+    /// Whether a record of that many lines has room, by the receiver's position now.
+    #[inline(never)]
+    fn look_for_room(&mut self, lines: u64) -> Result<bool, Broken> {
+        let all = self.place.lines();
+        let mut used = all - self.place.rest(self.tail);
+        // As many lines behind the end are free, once the receiver has taken everything.
+        let goes_back = used + lines > LIGHT && (1..=used).contains(&lines);
+        if self.is_taken()? && self.light && goes_back {
+            self.wrap();
+            used = 0;
         }
-        self.look_for_room(end)
+        let free = self.done + all;
+        let has_room = self.place_for(lines) + lines <= free;
+        self.light &= has_room;
+        let ahead = match self.light {
+            true if used < LIGHT => LIGHT - used,
+            // Looks again soon, since the receiver may have been about to take the last record.
+            true => LOOK_EVERY,
+            false => all,
+        };
+        self.sure = free.min(self.tail + ahead);
+        Ok(has_room)
     }
 
-    #[inline(never)]
-    fn look_for_room(&mut self, end: u64) -> Result<bool, Broken> {
+    /// Whether the receiver has given all records back.
+    pub(crate) fn is_taken(&mut self) -> Result<bool, Broken> {
         let done = self.place.control().done.load(weak!(Acquire));
         if done < self.done || done > self.tail {
             return Err(Broken);
         }
         self.done = done;
-        Ok(end - done <= self.place.lines())
-    }
-
-    /// Whether the receiver has given all records back.
-    pub(crate) fn is_taken(&mut self) -> Result<bool, Broken> {
-        self.look_for_room(self.tail + self.place.lines())
+        Ok(done == self.tail)
     }
 
     /// That of the receiver's memory.

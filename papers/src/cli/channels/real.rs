@@ -6,6 +6,7 @@ use dpamatch_papers::channels::real::{
 };
 use dpamatch_papers::channels::thresholds::Transport;
 use dpamatch_papers::channels::{PolicySpec, PollCosts};
+use dpamatch_tools::bench::Machine;
 use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 use dpamatch_tools::table::{Cell, Table};
@@ -45,9 +46,14 @@ pub(super) fn run(
     args: &Args,
     results: &mut Results,
 ) -> Result<Result<(), Interrupted>, ChannelError> {
+    let busy = Machine::this().busy();
     let calibration = calibrate()?;
     let costs = calibration.costs();
-    results.tables.push(polls(&calibration));
+    let mut polls = polls(&calibration);
+    if let Some(busy) = busy {
+        polls = polls.note(format!("{busy}: all times on threads may be too long"));
+    }
+    results.tables.push(polls);
     let bursts = bursts(args, results, &calibration, &costs)?;
     if bursts.is_err() {
         return Ok(bursts);

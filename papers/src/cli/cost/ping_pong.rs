@@ -7,6 +7,7 @@ use dpamatch_papers::cost::emulator::{
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::{folder, not_counted, us};
+use dpamatch_tools::bench::Machine;
 use dpamatch_tools::cli::engines;
 use dpamatch_tools::cli::nic_args::NicArgs;
 use dpamatch_tools::cli::progress::bar;
@@ -62,6 +63,7 @@ pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>>
         options: args.nic.options(args.bins),
     };
     let kinds = engines.len() + usize::from(!endpoints.is_empty());
+    let busy = Machine::this().busy();
     let bar = bar(kinds * args.messages.len() * 3 * args.rounds as usize, "");
     let measured = measure(&engines, !endpoints.is_empty(), &settings, |engine| {
         bar.inc(1);
@@ -73,7 +75,7 @@ pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>>
         error => anyhow::Error::from(error),
     })?;
     if args.runs {
-        return Ok(vec![runs_table(&measured, args.bytes)]);
+        return Ok(vec![warned(runs_table(&measured, args.bytes), busy)]);
     }
     let predictions = predict(&measured);
     if let Some(path) = out {
@@ -82,8 +84,16 @@ pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>>
     }
     Ok(vec![
         fitted_table(&predictions),
-        predicted_table(&predictions),
+        warned(predicted_table(&predictions), busy),
     ])
+}
+
+/// The last table says what may have made its times longer.
+fn warned(table: Table, busy: Option<String>) -> Table {
+    match busy {
+        Some(busy) => table.note(format!("{busy}: times may be too long")),
+        None => table,
+    }
 }
 
 fn runs_table(measured: &[Measured], bytes: u64) -> Table {

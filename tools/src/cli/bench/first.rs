@@ -130,13 +130,14 @@ fn bar(share: f64) -> String {
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
-/// Two sentences of what the rates mean, from these rates.
+/// Two sentences of what the rates mean: ratios of the rates that the bars show.
 fn meaning(report: &Report, out: &mut String) {
-    let find = |scenario: usize, wanted: &str| {
-        rows_of(report, &ROWS[scenario]).find(|row| name(row.point.peer) == wanted)
+    let median = |scenario: usize, wanted: &str| {
+        let row = rows_of(report, &ROWS[scenario]).find(|row| name(row.point.peer) == wanted);
+        Some(row?.rate()?.median)
     };
     let ratio =
-        |scenario, own: &str, other: &str| find(scenario, own)?.ratio_to(find(scenario, other)?);
+        |scenario, own: &str, other: &str| Some(median(scenario, own)? / median(scenario, other)?);
     if let Some(share) = ratio(0, "optimistic", "in order") {
         _ = writeln!(
             out,

@@ -3,20 +3,11 @@
 use dpamatch_tools::bench::{Disturbance, Machine, Point, Report, Shown};
 use dpamatch_tools::counted;
 
-/// Load average per processor above which the machine counts as busy.
-const BUSY: f64 = 0.5;
-
 /// The warnings as sentences.
 pub(super) fn warnings(machine: &Machine, shown: &Shown, disturbance: &Disturbance) -> Vec<String> {
     let mut warnings = Vec::new();
-    let processors = machine.processors;
-    if let Ok(load) = machine.load.parse::<f64>()
-        && load >= BUSY * processors as f64
-    {
-        warnings.push(format!(
-            "the machine was busy at the start, load {load:.2} on {}: rates may be too low",
-            counted(processors, "processor")
-        ));
+    if let Some(busy) = machine.busy() {
+        warnings.push(format!("{busy}: rates may be too low"));
     }
     let windows = &disturbance.windows;
     if windows.dropped() > 0 {

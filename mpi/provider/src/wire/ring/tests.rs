@@ -148,6 +148,48 @@ fn records_come_out_as_they_went_in() {
     assert!(full > 0, "the ring was never full");
 }
 
+/// A receiver that keeps up is sent everything on the same lines. A record that is longer than the
+/// lines of light traffic begins at the first one, too. A full ring ends light traffic.
+#[test]
+fn light_traffic_stays_on_the_first_lines() {
+    const LINES: usize = 2 * LINES_MIN;
+    // The last line that is used holds a `Wrap`.
+    let longest = lines_of(EAGER_MAX) as usize;
+    for (count, lengths, last) in [
+        (5_000, 0..=3 * LINE, LIGHT as usize),
+        (100, EAGER_MAX..=EAGER_MAX, longest),
+        (500, 0..=EAGER_MAX, 2 * longest - 1),
+    ] {
+        let memory = Memory::new(LINES);
+        let (mut sender, mut receiver) = memory.ends(LINES);
+        let highest = || {
+            let word = |line, at| memory.word(line, at).load(Ordering::Relaxed);
+            (0..LINES).rfind(|&line| (0..8).any(|at| word(line, at) != 0))
+        };
+        let mut random = numbers(5);
+        for number in 0..count {
+            let extra = random((lengths.end() - lengths.start() + 1) as u64) as usize;
+            let (record, mut payload) = message(number, lengths.start() + extra);
+            let put = either_way(&mut sender, record, &mut payload, number % 2 == 0);
+            assert_eq!(put, Ok(true));
+            let taken = take(&mut receiver, number % 3 == 0).expect("a sound ring");
+            assert_eq!(taken.expect("a record").0.tag, number);
+            receiver.release();
+        }
+        assert!(highest() <= Some(last), "{:?}, not {last}", highest());
+        // Until there is no room.
+        while sender.put_head(Record::new(Kind::Fin)) == Ok(true) {}
+        while take(&mut receiver, false).expect("a sound ring").is_some() {}
+        receiver.release();
+        let put = |_: &u32| sender.put_head(Record::new(Kind::Fin)) == Ok(true);
+        assert_eq!(
+            (1..).take_while(put).count(),
+            LINES,
+            "the whole ring from now on"
+        );
+    }
+}
+
 /// Payload with the value of its line's stamp is no record.
 #[test]
 fn old_payload_is_no_stamp() {
