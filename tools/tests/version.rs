@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use commit::{Commit, of_git};
+use dpamatch_needs::Need;
 use tempfile::TempDir;
 
 /// A folder in this repository.
@@ -61,8 +62,8 @@ fn a_changed_file_is_told() {
             .status();
         status.is_ok_and(|status| status.success())
     };
-    if !git(&["init", "-q"]) {
-        return; // There is no git here.
+    if !Need::Git.require(git(&["init", "-q"])) {
+        return;
     }
     fs::write(folder.path().join("Cargo.toml"), "[package]\n").expect("written");
     assert!(git(&["add", "Cargo.toml"]) && git(&["commit", "-q", "-m", "first"]));

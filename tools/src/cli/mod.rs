@@ -15,6 +15,7 @@ pub mod failure;
 mod footprint;
 mod generate;
 pub mod guard;
+mod idle;
 pub mod input;
 pub mod interrupt;
 pub mod man;
@@ -109,6 +110,9 @@ mod tests {
 
     #[test]
     fn the_arguments_are_what_clap_asks_for() {
-        <Cli as clap::CommandFactory>::command().debug_assert();
+        let mut command = <Cli as clap::CommandFactory>::command();
+        command.build();
+        idle::check(&command);
+        command.debug_assert();
     }
 }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use clap::{Command, Parser};
 
-use super::{document, failure, nic_args, output, staged};
+use super::{document, failure, idle, nic_args, output, staged};
 
 static NAME: OnceLock<String> = OnceLock::new();
 
@@ -80,7 +80,7 @@ fn quoted(argument: String) -> String {
 /// Parses the command line; an invalid one ends the process.
 ///
 /// # Errors
-/// A path to write to cannot be written.
+/// An option has no effect, or a path to write to cannot be written.
 pub(super) fn parse<C: Parser>(words: Vec<OsString>) -> anyhow::Result<C> {
     let mut command = C::command();
     let words = nic_args::expanded(words)?;
@@ -97,6 +97,7 @@ pub(super) fn parse<C: Parser>(words: Vec<OsString>) -> anyhow::Result<C> {
     if matches.subcommand().is_some() {
         document::remember(&command, &matches);
     }
+    idle::refuse(&command, &matches)?;
     staged::try_outputs(&command, &matches)?;
     Ok(C::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
 }

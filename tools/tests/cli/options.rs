@@ -1,5 +1,6 @@
 //! Every option of every command changes something that a user can see. `tables/options.toml` has a
-//! row for each option that `--help` lists, so a new option without a row fails.
+//! row for each option that `--help` lists, so a new option without a row fails. In a mode each
+//! other option is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +33,11 @@ struct Base {
     line: String,
     #[serde(default = "text_differs")]
     seen: String,
+    #[serde(default)]
     rows: Vec<Change>,
+    /// Options that this mode reads beside those of its rows, and groups of them. With them the
+    /// base is a mode: it refuses all others.
+    reads: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -176,6 +181,66 @@ fn known(command: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// Each option as the rows write it, those of this command first.
+fn examples(table: &Table, command: &str) -> BTreeMap<String, Vec<String>> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let help = help(command) + text(&run(&format!("{command} --help-nic")).stdout);
+    let takes_value = |option: &str| {
+        let mut lines = help.lines().map(str::trim_start);
+        lines.any(|line| line.starts_with(&format!("{option} ")) && line.contains('<'))
+    };
+    let own = |it: &&Checked| it.name == command;
+    let others = table.command.iter().filter(|it| !own(it));
+    let in_order = table.command.iter().filter(own).chain(others);
+    for Check { option, with, .. } in in_order.flat_map(|it| rows(&it.base)) {
+        let words: Vec<String> = with.split_whitespace().map(str::to_owned).collect();
+        let at = words.iter().position(|word| *word == option);
+        let rest = &words[at.expect("the row's option")..];
+        let is_value = |_: &&String| takes_value(&option);
+        let value = rest.iter().skip(1).take(1).filter(is_value);
+        let words: Vec<String> = rest.iter().take(1).chain(value).cloned().collect();
+        all.entry(option).or_default().push(words.join(" "));
+    }
+    all
+}
+
+/// Checks that a mode refuses each option that it does not read, with a line that says why.
+fn check_mode(command: &str, base: &Base, table: &Table) {
+    let Some(reads) = &base.reads else { return };
+    let of = |name: &String| match table.groups.get(name) {
+        Some(group) => group.clone(),
+        None => BTreeSet::from([name.clone()]),
+    };
+    let mut read: BTreeSet<String> = reads.iter().flat_map(of).collect();
+    read.extend(
+        rows(std::slice::from_ref(base))
+            .into_iter()
+            .map(|row| row.option),
+    );
+    let given: BTreeSet<&str> = base.line.split_whitespace().collect();
+    let examples = examples(table, command);
+    for option in known(command) {
+        if read.contains(&option) || given.contains(option.as_str()) {
+            continue;
+        }
+        let examples = examples.get(&option).map_or(&[][..], Vec::as_slice);
+        // The flag `--nic` is made of others.
+        if option == "--nic" {
+            continue;
+        }
+        let why = ["has no effect", "cannot be used with", "were not provided"];
+        // Another command's value may be none of this one's.
+        let refused = examples.iter().find_map(|example| {
+            let output = run(&format!("{command} {} {example}", base.line));
+            let said = text(&output.stderr);
+            let is_refusal = why.iter().any(|why| said.contains(why));
+            (!said.contains("invalid value"))
+                .then_some(is_refusal && output.status.code() == Some(2))
+        });
+        assert_eq!(refused, Some(true), "{command} {}: {option}", base.line);
+    }
+}
+
 /// Checks a command's rows. Another command has a row for each option of the groups, so one row
 /// here shows that this command reads them.
 fn check(command: &str, groups: &[BTreeSet<String>], rows: &[Check]) {
@@ -306,7 +371,13 @@ fn every_option_of_every_command() {
         with_rows,
         commands.filter(|name| !without.contains(name)).collect()
     );
+    let idle = include_str!("../../src/cli/idle.txt").lines();
+    let idle = idle.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    for command in idle.filter_map(|line| line.split(" |").next()) {
+        assert!(with_rows.contains(command), "idle.txt: {command}");
+    }
     in_parallel(&table.command, |Checked { name, groups, base }| {
+        base.iter().for_each(|base| check_mode(name, base, &table));
         let groups: Vec<_> = groups
             .iter()
             .map(|name| table.groups[name].clone())

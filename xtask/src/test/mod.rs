@@ -167,9 +167,10 @@ mod tests {
                     let run = STEPS.iter().any(|it| it.name == step.name && is_part(it));
                     let is_listed = match step.name {
                         FIRMWARE => line.contains(" firmware (cargo xtask rv64)"),
-                        name => [" (", ", "]
-                            .iter()
-                            .any(|end| line.contains(&format!(" {name}{end}"))),
+                        name => ["; ", ", ", "run: "].iter().any(|begin| {
+                            let named = |end| line.contains(&format!("{begin}{name}{end}"));
+                            [" (", ", "].iter().any(named)
+                        }),
                     };
                     let is_last = step.extents.contains(&Extent::Full);
                     assert_eq!(

@@ -230,7 +230,7 @@ pub(crate) const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
-        name: "loom, full",
+        name: "loom in full",
         extents: &[Extent::Full],
         env: &[LOOM_FLAGS, orderings::PLACES, ("DPAMATCH_LOOM_FULL", "1")],
         target: Some("loom"),

@@ -30,6 +30,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         windows: args.reps.unwrap_or(REPETITIONS) as usize,
         rounds: args.rounds as usize,
     };
+    if args.windows.len() > 1 {
+        return Err(BadInput("--windows: --scaling takes one size".to_owned()).into());
+    }
     let rows = scaling.rows();
     if rows.is_empty() {
         return Err(BadInput("--scaling: two processors are needed".to_owned()).into());

@@ -367,9 +367,6 @@ pub fn wrong(error: SimulateError) -> anyhow::Error {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    if args.study.is_some() && args.rates.recorded.is_given() {
-        return Err(BadInput("--trace goes behind the name of the subcommand".to_owned()).into());
-    }
     match &args.study {
         None => rates::run(&args.rates, &args.common),
         Some(Study::Domains(domains)) => domains::run(domains, &args.common),
