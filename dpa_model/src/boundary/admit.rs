@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use super::Boundary;
-use super::commands::{find_stored, unlink_stored};
+use super::commands::{find_stored, present, unlink_stored};
 use super::due::Due;
 use super::post_batch::PostBatch;
 use crate::communicator::{Communicator, Home};
@@ -109,8 +109,7 @@ impl Boundary {
             request,
             ..
         } = *post;
-        let control = self.comms.get_mut(comm.0 as usize);
-        let Some(control) = control.filter(|control| control.home != Home::Absent) else {
+        let Some(control) = present(&mut self.comms, comm) else {
             self.forward_post(due.nic, request, comm);
             step!(BoundaryEnds);
             return 1;
