@@ -95,7 +95,7 @@ impl Buffers {
     ///
     /// # Safety
     /// The safety contracts of [`write`](Self::write) and [`copy`] apply.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn write_in_loop(&self, buffer: usize, bytes: &[u8]) {
         let place = self.place(buffer, bytes.len());
         // SAFETY: as in `write`.
@@ -112,7 +112,7 @@ impl Buffers {
     ///
     /// # Panics
     /// If `length` is longer than a buffer or the buffer does not exist.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn read<R>(
         &self,
         buffer: usize,

@@ -66,7 +66,7 @@ impl Labels {
     }
 
     /// The place of a receive behind `last`, the last of its chain.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn run_after(
         &mut self,
         last: Option<&Posted>,

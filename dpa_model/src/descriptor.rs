@@ -138,7 +138,7 @@ impl Descriptor {
     ///
     /// # Safety
     /// The caller is inside a block that began after the post, or is the boundary (D1).
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn posted(&self) -> Posted {
         // SAFETY: D1: `posted` is not written between the block's publication and its end.
         unsafe { self.posted.read(|posted| *posted) }

@@ -96,7 +96,7 @@ impl Transfer {
 
 /// Packs up to [`INLINE_BYTES`] bytes into words in registers: a sender's loop stores nothing but
 /// its entries.
-#[inline(always)]
+#[inline]
 pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
     let word = |from: usize| match bytes[from..].first_chunk::<8>() {
         Some(bytes) => u64::from_le_bytes(*bytes),
@@ -129,7 +129,7 @@ pub(crate) fn put_words(bytes: &[u8], payload: &mut [u64; 3]) {
 }
 
 /// Packs one to seven bytes into a word.
-#[inline(always)]
+#[inline]
 fn few(bytes: &[u8]) -> u64 {
     let count = bytes.len();
     if count >= 4 {

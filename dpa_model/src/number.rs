@@ -19,14 +19,14 @@ macro_rules! numbers {
             pub(crate) const NIL: Self = Self(u32::MAX);
 
             /// The number as an index of its table.
-            #[inline(always)]
+            #[inline]
             pub(crate) fn index(self) -> usize {
                 self.0 as usize
             }
         }
 
         impl From<$name> for usize {
-            #[inline(always)]
+            #[inline]
             fn from(number: $name) -> Self {
                 number.index()
             }
@@ -66,7 +66,7 @@ macro_rules! indexed {
         impl core::ops::Index<$number> for [$entry] {
             type Output = $entry;
 
-            #[inline(always)]
+            #[inline]
             fn index(&self, number: $number) -> &$entry {
                 &self[number.index()]
             }

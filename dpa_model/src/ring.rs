@@ -183,16 +183,6 @@ impl<T: Copy + Default> Ring<T> {
         Some(unsafe { slot.entry.peek() })
     }
 
-    /// The positions from `first` on, for a loop that keeps the ring's fields in registers.
-    #[inline(always)]
-    pub(crate) fn run(&self, first: u64) -> Run<'_, T> {
-        Run {
-            slots: &self.slots,
-            depth: self.depth,
-            first,
-        }
-    }
-
     /// Number of positions from `first` to the end of the slots.
     #[inline]
     pub(crate) fn until_end(&self, first: u64) -> usize {
@@ -216,66 +206,6 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub(crate) fn release(&self, head: u64) {
         self.head.store(head, weak!(Release));
-    }
-}
-
-/// Consecutive positions, indexed from the first.
-#[derive(Debug)]
-pub(crate) struct Run<'a, T> {
-    slots: &'a [Slot<T>],
-    depth: u64,
-    first: u64,
-}
-
-impl<T> Clone for Run<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Run<'_, T> {}
-
-impl<'a, T> Run<'a, T> {
-    #[inline]
-    pub(crate) fn position(&self, index: usize) -> u64 {
-        self.first + index as u64
-    }
-
-    #[inline]
-    fn slot(&self, index: usize) -> &'a Slot<T> {
-        let index = (self.position(index) & (self.depth - 1)) as usize;
-        // SAFETY: the depth is a power of two, and the mask keeps the index below it.
-        unsafe { self.slots.get_unchecked(index) }
-    }
-
-    #[inline]
-    pub(crate) fn stamp_if_ready(&self, index: usize) -> Option<u64> {
-        let state = self.slot(index).state.load(weak!(Acquire));
-        (state & 1 == owner_bit(self.position(index), self.depth)).then_some(state >> 1)
-    }
-
-    /// The places from `index` to `end` with adjacent slots.
-    #[inline(always)]
-    pub(crate) fn stretch(&self, index: usize, end: usize) -> Stretch<'a, T> {
-        let first = self.position(index);
-        let start = (first & (self.depth - 1)) as usize;
-        let count = (end - index).min(self.slots.len() - start);
-        let slots = &self.slots[start..start + count];
-        Stretch {
-            slots,
-            first,
-            owner_bit: owner_bit(first, self.depth),
-        }
-    }
-
-    /// Borrows the entry at `index`.
-    ///
-    /// # Safety
-    /// The safety contract of [`Ring::peek`] applies.
-    #[inline]
-    pub(crate) unsafe fn peek(&self, index: usize) -> Peek<'a, T> {
-        // SAFETY: the caller's promise.
-        unsafe { self.slot(index).entry.peek() }
     }
 }
 

@@ -182,6 +182,20 @@ pub(crate) struct UnexpectedStore {
 pub(crate) const LINKED_ALWAYS: ClassSet =
     ClassSet::from_classes(&[WildcardClass::Exact, WildcardClass::Any]);
 
+/// Calls a function for each class of a set that includes [`LINKED_ALWAYS`].
+#[inline(always)]
+fn for_each_linked(linked: ClassSet, mut call: impl FnMut(WildcardClass)) {
+    call(WildcardClass::Exact);
+    if linked.exceeds(LINKED_ALWAYS) {
+        for class in [WildcardClass::AnySource, WildcardClass::AnyTag] {
+            if linked.contains(class) {
+                call(class);
+            }
+        }
+    }
+    call(WildcardClass::Any);
+}
+
 /// The classes of receives that hints allow (S24).
 pub(crate) fn classes_allowed(hints: Hints) -> ClassSet {
     let mut allowed = ClassSet::from_classes(&[WildcardClass::Exact]);
@@ -273,30 +287,9 @@ impl UnexpectedStore {
             entries, chains, ..
         } = self;
         entry_of(entries, message).fill(arrival, incoming, hashes, buffer);
-        append(entries, chains, view, WildcardClass::Exact, message, hashes);
-        if linked.exceeds(LINKED_ALWAYS) {
-            if linked.contains(WildcardClass::AnySource) {
-                append(
-                    entries,
-                    chains,
-                    view,
-                    WildcardClass::AnySource,
-                    message,
-                    hashes,
-                );
-            }
-            if linked.contains(WildcardClass::AnyTag) {
-                append(
-                    entries,
-                    chains,
-                    view,
-                    WildcardClass::AnyTag,
-                    message,
-                    hashes,
-                );
-            }
-        }
-        append(entries, chains, view, WildcardClass::Any, message, hashes);
+        for_each_linked(linked, |class| {
+            append(entries, chains, view, class, message, hashes);
+        });
         Some(message)
     }
 
@@ -442,48 +435,9 @@ impl UnexpectedStore {
         let Self {
             entries, chains, ..
         } = self;
-        remove(
-            entries,
-            chains,
-            view,
-            WildcardClass::Exact,
-            message,
-            class,
-            bin,
-        );
-        if linked.exceeds(LINKED_ALWAYS) {
-            if linked.contains(WildcardClass::AnySource) {
-                remove(
-                    entries,
-                    chains,
-                    view,
-                    WildcardClass::AnySource,
-                    message,
-                    class,
-                    bin,
-                );
-            }
-            if linked.contains(WildcardClass::AnyTag) {
-                remove(
-                    entries,
-                    chains,
-                    view,
-                    WildcardClass::AnyTag,
-                    message,
-                    class,
-                    bin,
-                );
-            }
-        }
-        remove(
-            entries,
-            chains,
-            view,
-            WildcardClass::Any,
-            message,
-            class,
-            bin,
-        );
+        for_each_linked(linked, |of| {
+            remove(entries, chains, view, of, message, class, bin);
+        });
     }
 
     /// Passes a stored payload to a closure.
@@ -557,51 +511,6 @@ impl UnexpectedStore {
         let Envelope { source, tag, .. } = entry.message.envelope;
         let accepted = target.accepts(class, source, tag);
         (accepted && entry.transfer(capacity) != Transfer::Call).then_some(first)
-    }
-
-    /// Unlinks the first message of the chain of `bin` from all its chains.
-    #[inline(always)]
-    pub(crate) fn unlink_first(
-        &mut self,
-        view: &CommView,
-        class: WildcardClass,
-        message: StoredId,
-        bin: BinId,
-    ) {
-        let Self {
-            entries, chains, ..
-        } = self;
-        let place = PLACE[class as usize];
-        let next = entry_of(entries, message).links[place].next;
-        let chain = chain_of(chains, bin);
-        chain.head = next;
-        if next == StoredId::NIL {
-            chain.tail = StoredId::NIL;
-        } else {
-            entry_of(entries, next).links[place].before = StoredId::NIL;
-        }
-        if class != WildcardClass::Exact {
-            remove(
-                entries,
-                chains,
-                view,
-                WildcardClass::Exact,
-                message,
-                class,
-                bin,
-            );
-        }
-        if class != WildcardClass::Any {
-            remove(
-                entries,
-                chains,
-                view,
-                WildcardClass::Any,
-                message,
-                class,
-                bin,
-            );
-        }
     }
 
     /// Frees the memory of an unlinked message whose data needs no call, after a copy of the data

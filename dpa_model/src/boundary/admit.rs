@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use super::Boundary;
-use super::commands::{find_stored, unlink_stored};
+use super::commands::{find_stored, present, unlink_stored};
 use super::due::Due;
 use super::post_batch::PostBatch;
 use crate::communicator::{Communicator, Home};
@@ -13,7 +13,6 @@ use crate::index::by_class;
 use crate::matching::deliver_stored;
 use crate::message::{Command, Completion, Post, Target};
 use crate::number::StoredId;
-use crate::ring::Run;
 use crate::shared::Shared;
 use crate::unexpected::{LINKED_ALWAYS, UnexpectedStore};
 use crate::{CommId, WildcardClass};
@@ -32,22 +31,21 @@ impl Boundary {
     /// Returns whether there were any, and whether a due one had to wait.
     #[inline]
     pub(super) fn admit(&mut self, nic: &Shared) -> Admitted {
-        let commands = nic.commands.run(self.commands_head);
-        if commands.stamp_if_ready(0).is_none() {
+        if nic.commands.stamp_if_ready(self.commands_head).is_none() {
             return Admitted {
                 any: false,
                 held_up: false,
             };
         }
-        self.admit_waiting(nic, commands)
+        self.admit_waiting(nic)
     }
 
     #[inline(never)]
-    fn admit_waiting(&mut self, nic: &Shared, commands: Run<'_, Command>) -> Admitted {
+    fn admit_waiting(&mut self, nic: &Shared) -> Admitted {
         let stamped = nic.options.order == Order::Stamped;
         let due = Due {
             nic,
-            commands,
+            first: self.commands_head,
             until: if stamped { self.matched } else { u64::MAX },
         };
         let most = nic.commands.depth() as usize;
@@ -89,7 +87,7 @@ impl Boundary {
             step!(BoundaryEnds);
         }
         if admitted > 0 {
-            self.commands_head = commands.position(admitted);
+            self.commands_head = due.position(admitted);
             nic.commands.release(self.commands_head);
             nic.boundary_counters.commands.add(admitted as u64);
         }
@@ -109,8 +107,7 @@ impl Boundary {
             request,
             ..
         } = *post;
-        let control = self.comms.get_mut(comm.0 as usize);
-        let Some(control) = control.filter(|control| control.home != Home::Absent) else {
+        let Some(control) = present(&mut self.comms, comm) else {
             self.forward_post(due.nic, request, comm);
             step!(BoundaryEnds);
             return 1;
@@ -147,6 +144,8 @@ impl Boundary {
         places: Range<usize>,
     ) -> usize {
         let nic = due.nic;
+        let first = due.position(places.start);
+        let adjacent = places.len().min(nic.commands.until_end(first));
         let Self {
             comms,
             free_receives,
@@ -159,7 +158,7 @@ impl Boundary {
             due,
             comm,
             indexes: nic.indexes(control.view),
-            commands: due.commands.stretch(places.start, places.end),
+            commands: nic.commands.stretch(first, adjacent),
             place: places.start,
         };
         if control.unexpected > 0 {

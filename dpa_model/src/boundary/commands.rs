@@ -78,11 +78,7 @@ impl Boundary {
 
     /// Cancels a receive, searched in the only chain that can hold it.
     fn cancel(&mut self, nic: &Shared, request: u64, comm: CommId, target: &Target) {
-        let Some(control) = self
-            .comms
-            .get(comm.0 as usize)
-            .filter(|control| control.home != Home::Absent)
-        else {
+        let Some(control) = present(&mut self.comms, comm) else {
             self.count_forwarded(comm);
             return self.report(nic, Completion::CancelForwarded { request, comm });
         };
@@ -106,8 +102,7 @@ impl Boundary {
         comm: CommId,
         target: &Target,
     ) -> bool {
-        let control = self.comms.get(comm.0 as usize);
-        let Some(control) = control.filter(|control| control.home != Home::Absent) else {
+        let Some(control) = present(&mut self.comms, comm) else {
             return false;
         };
         let bin = control.view.bin(target.class, target.hash);
@@ -158,11 +153,7 @@ impl Boundary {
     }
 
     fn probe(&mut self, nic: &Shared, request: u64, comm: CommId, target: &Target, take: bool) {
-        let Some(control) = self
-            .comms
-            .get_mut(comm.0 as usize)
-            .filter(|control| control.home != Home::Absent)
-        else {
+        let Some(control) = present(&mut self.comms, comm) else {
             return self.report(nic, Completion::ProbeForwarded { request, take });
         };
         if !control.allowed.contains(target.class) {
@@ -241,39 +232,18 @@ impl Boundary {
     }
 
     fn free(&mut self, nic: &Shared, request: u64, comm: CommId) {
-        let Some(control) = self
-            .comms
-            .get_mut(comm.0 as usize)
-            .filter(|control| control.home != Home::Absent)
-        else {
-            return self.report(
-                nic,
-                Completion::Freed {
-                    request,
-                    busy: false,
-                },
-            );
+        let busy = match present(&mut self.comms, comm) {
+            None => false,
+            Some(control) if !control.is_empty() => true,
+            Some(control) => {
+                let base = control.view.base;
+                *control = Communicator::absent(control.forwarded);
+                self.room.give(base);
+                self.set_view(nic, comm);
+                false
+            }
         };
-        if !control.is_empty() {
-            return self.report(
-                nic,
-                Completion::Freed {
-                    request,
-                    busy: true,
-                },
-            );
-        }
-        let base = control.view.base;
-        *control = Communicator::absent(control.forwarded);
-        self.room.give(base);
-        self.set_view(nic, comm);
-        self.report(
-            nic,
-            Completion::Freed {
-                request,
-                busy: false,
-            },
-        );
+        self.report(nic, Completion::Freed { request, busy });
     }
 
     /// Ends a fallback if the host has seen everything sent on to it, and if the NIC has room for
@@ -320,6 +290,14 @@ impl Boundary {
         self.count_entered(nic, comm, class, 1);
         true
     }
+}
+
+/// The communicator of this number, if the host created it.
+#[inline]
+pub(super) fn present(comms: &mut [Communicator], comm: CommId) -> Option<&mut Communicator> {
+    comms
+        .get_mut(comm.0 as usize)
+        .filter(|control| control.home != Home::Absent)
 }
 
 /// The oldest unexpected message of a communicator that the target accepts.

@@ -12,7 +12,7 @@ use crate::message::{Command, Completion, Message, Post, one_word};
 use crate::number::{ReceiveId, unchecked};
 use crate::ring::Stretch;
 use crate::sync::{Peek, Relaxed};
-use crate::unexpected::UnexpectedStore;
+use crate::unexpected::{LINKED_ALWAYS, UnexpectedStore};
 use crate::{CommId, Envelope, WildcardClass};
 
 /// Whether a command posts a receive of this class in this communicator.
@@ -108,7 +108,7 @@ impl PostBatch<'_> {
             batch.begin(late);
             step!(UnexpectedVisited { entry: found.0 });
             step!(TakenLate { entry: found.0 });
-            store.unlink_first(&view, class, found, bin);
+            store.unlink(&view, LINKED_ALWAYS, class, found, bin);
             // SAFETY: the host lent the buffer until the result reaches it; the ring has a free
             // position for each due command, and only the leader fills it.
             unsafe {

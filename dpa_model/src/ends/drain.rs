@@ -102,7 +102,7 @@ impl Drain {
     }
 
     /// Passes the next message to `take`; `None` if there is none now.
-    #[inline(always)]
+    #[inline]
     pub fn next<R>(&mut self, take: impl FnOnce(Envelope, Data<'_>) -> R) -> Option<R> {
         let (mut take, mut taken) = (Some(take), None);
         self.take_waiting(1, |envelope, data| {
@@ -113,7 +113,7 @@ impl Drain {
 
     /// Passes the waiting messages of one queue to `take`, at most `most`. Returns their number.
     /// Faster than [`next`](Self::next) if many wait.
-    #[inline(always)]
+    #[inline]
     pub fn take_waiting(&mut self, most: usize, mut take: impl FnMut(Envelope, Data<'_>)) -> usize {
         if !self.fronts[self.turn.0].is_ready() && !self.look_elsewhere() {
             return 0;

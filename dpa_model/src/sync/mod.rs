@@ -65,7 +65,7 @@ impl<T> PlainCell<T> {
     ///
     /// # Safety
     /// No thread writes this cell during the call: every write happens before it or after it.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn read<R>(&self, look: impl FnOnce(&T) -> R) -> R {
         self.is_read();
         #[cfg(not(dpamatch_loom))]
@@ -91,7 +91,7 @@ impl<T> PlainCell<T> {
     ///
     /// # Safety
     /// No other thread reads or writes this cell during the call.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn write<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
         self.1.change();

@@ -238,7 +238,7 @@ impl WildcardClass {
 
     /// [`Selector::accepts`] for a known class: whether a receive of this class for `wanted_source`
     /// and `wanted_tag` accepts a message of `source` and `tag`.
-    #[inline(always)]
+    #[inline]
     pub fn accepts<R: PartialEq, T: PartialEq>(
         self,
         wanted_source: R,
@@ -287,37 +287,37 @@ impl ClassSet {
 
     /// The set with these bits, the lowest for the first of [`WildcardClass::ALL`]; ignores further
     /// bits.
-    #[inline(always)]
+    #[inline]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits & Self::ALL.0)
     }
 
     /// Whether the kind is in the set.
-    #[inline(always)]
+    #[inline]
     pub const fn contains(self, class: WildcardClass) -> bool {
         self.0 & 1 << class as u8 != 0
     }
 
     /// Adds a kind.
-    #[inline(always)]
+    #[inline]
     pub fn insert(&mut self, class: WildcardClass) {
         self.0 |= 1 << class as u8;
     }
 
     /// Whether this set has a kind that the other lacks.
-    #[inline(always)]
+    #[inline]
     pub const fn exceeds(self, other: Self) -> bool {
         self.0 & !other.0 != 0
     }
 
     /// Whether no kind is in the set.
-    #[inline(always)]
+    #[inline]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     /// The only kind of a set with one kind.
-    #[inline(always)]
+    #[inline]
     pub fn only(self) -> Option<WildcardClass> {
         // A card counts bits slowly.
         WildcardClass::ALL

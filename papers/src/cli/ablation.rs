@@ -107,7 +107,7 @@ pub(super) struct Args {
     handlers: Vec<Counts>,
     /// Shares of messages with equal source and tag, in per cent
     #[arg(long, value_name = "P,P..", value_delimiter = ',', default_value = "0,5,10,25,50,100", value_parser = clap::value_parser!(u32).range(0..=100), conflicts_with = "trace")]
-    equal: Vec<u32>,
+    conflicts: Vec<u32>,
     #[command(flatten)]
     recorded: RecordedArgs,
 }
@@ -131,7 +131,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Some(recorded) => vec![recorded],
         None => {
             let parse = |percent| Workload::parse(&format!("mixed:{percent}"), common.seed, 8);
-            args.equal
+            args.conflicts
                 .iter()
                 .map(parse)
                 .collect::<Result<Vec<_>, _>>()?
@@ -160,7 +160,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     early.mark_by(&bar, &mut note)?;
     if let Some(folder) = common.out.as_ref().filter(|_| !args.recorded.is_given()) {
         make(folder)?;
-        figure(&results, &args.equal).write(folder, "ablation")?;
+        figure(&results, &args.conflicts).write(folder, "ablation")?;
     }
     let profile = common.setup_like(Like::Prototype, 1)?.profile;
     let title = format!(

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use dpamatch_papers::channels::discovery::Bursts;
+use dpamatch_papers::channels::discovery::{Bursts, Gap};
 use dpamatch_papers::channels::{PolicySpec, PollCosts};
 use dpamatch_tools::figure::Figure;
 use indicatif::ProgressBar;
@@ -34,12 +34,10 @@ pub(super) struct Args {
           default_value = "1,2,3,4,5,6,8,10,12,16,20,25,32,50,64,100,128,200,400,1000",
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     bursts: Vec<u32>,
-    /// Time between the messages of a burst in nanoseconds; 0: all at once
-    #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
-    gap: u64,
-    /// --gap is the mean of a random time
-    #[arg(long)]
-    random_gap: bool,
+    /// Time between the messages of a burst in nanoseconds; 0: all at once; ~NS: random, NS on
+    /// average
+    #[arg(long, value_name = "NS|~NS", default_value = "0", value_parser = gap)]
+    gap: Gap,
     /// Distribution of burst lengths
     #[arg(long, value_enum, value_name = "KIND,..", value_delimiter = ',', default_values_t = [Distribution::Constant, Distribution::Uniform])]
     kind: Vec<Distribution>,
@@ -67,6 +65,17 @@ pub(super) struct Args {
     /// Also write tables (CSV) and figures (SVG) into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+}
+
+fn gap(text: &str) -> Result<Gap, String> {
+    let (make, number): (fn(u64) -> Gap, _) = match text.strip_prefix('~') {
+        Some(mean) => (Gap::Random, mean),
+        None => (Gap::Constant, text),
+    };
+    match number.parse() {
+        Ok(ns @ 0..=1_000_000_000) => Ok(make(ns)),
+        _ => Err("takes 0 to 1000000000 nanoseconds, or ~ and their mean".to_owned()),
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

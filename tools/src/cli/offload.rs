@@ -40,13 +40,10 @@ pub(super) struct Args {
     /// Also compare host, DPA and cards that match in hardware: a ConnectX list, Portals, ALPU
     #[arg(long)]
     hardware: bool,
-    /// Entries of such a card: ConnectX in UCX has 1024, BXI 256 [default: as --receives]
-    #[arg(long, value_name = "L", requires = "hardware", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
-    list_entries: Option<u32>,
-    /// Each card with its own published room: DPA 1024, ConnectX 1024, BXI 256, Cassini 16384,
-    /// ALPU 256
-    #[arg(long, requires = "hardware", conflicts_with_all = ["list_entries", "receives"])]
-    own_room: bool,
+    /// Entries of such a card, or what each real card has: DPA 1024, ConnectX 1024, BXI 256,
+    /// Cassini 16384, ALPU 256 [default: as --receives]
+    #[arg(long, value_name = "real|L", requires = "hardware", value_parser = rooms)]
+    room: Option<Rooms>,
     /// Engine behind each full card, the DPA included [default: as --engine, or a list if that
     /// cannot stand there]
     #[arg(long, value_name = "NAME", requires = "hardware", value_parser = choice::<Behind>())]
@@ -70,10 +67,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 32,
           value_parser = clap::value_parser!(u16).range(1..=HANDLERS_MAX as i64))]
     handlers: u16,
-    /// Receives that fit on the card, 1024 in the paper's prototype; more fall back to the host
-    #[arg(long, value_name = "R", default_value_t = 1024,
-          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    receives: u64,
+    /// Receives that fit on the card; more fall back to the host [default: 1024, as in the paper's
+    /// prototype]
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    receives: Option<u64>,
     /// Smallest difference that counts, in per cent of the run
     #[arg(long = "threshold", value_name = "PERCENT", default_value_t = 0.1, value_parser = percent)]
     worth: f64,
@@ -89,6 +86,14 @@ pub(super) struct Args {
     save: Save,
     #[command(flatten)]
     wide: Wide,
+}
+
+fn rooms(text: &str) -> Result<Rooms, String> {
+    match text.parse() {
+        Ok(entries @ 1..=1_048_576) => Ok(Rooms::Equal(entries)),
+        _ if text == "real" => Ok(Rooms::Published),
+        _ => Err("takes real, or 1 to 1048576".to_owned()),
+    }
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -122,6 +127,11 @@ impl Args {
             let what = format!("--handlers {handlers}: the card has {usable} execution units");
             return Err(BadInput(what).into());
         }
+        if self.room == Some(Rooms::Published) && self.receives.is_some() {
+            let what = "--room real: each card has its own receives, so leave --receives out";
+            return Err(BadInput(what.to_owned()).into());
+        }
+        let receives = self.receives.unwrap_or(1024);
         Ok(Question {
             network: Network::default(),
             engine: engines::one(&self.engine)?,
@@ -129,17 +139,14 @@ impl Args {
             host: self.host()?.1,
             card: Card {
                 setup: Setup {
-                    receives: self.receives as usize,
+                    receives: receives as usize,
                     ..Setup::shipped(profile, handlers)
                 },
             },
             worth: self.worth / 100.0,
             communicators: self.per_communicator,
             hardware: self.hardware.then(|| Hardware {
-                rooms: match self.own_room {
-                    true => Rooms::Published,
-                    false => Rooms::Equal(self.list_entries.unwrap_or(self.receives as u32)),
-                },
+                rooms: self.room.unwrap_or(Rooms::Equal(receives as u32)),
                 behind: self.behind(),
             }),
         })
@@ -458,7 +465,7 @@ fn matchers(name: &str, report: &Report, question: &Question) -> Table {
 fn room_notes(Hardware { rooms, behind }: Hardware) -> [String; 2] {
     let room = match rooms {
         Rooms::Equal(entries) => format!(
-            "room: {} on each card that matches in hardware (--list-entries), and the DPA's receives (--receives); --own-room takes what each real card has",
+            "room: {} on each card that matches in hardware (--room), and the DPA's receives (--receives); --room real takes what each real card has",
             counted(entries, "entry")
         ),
         Rooms::Published => {

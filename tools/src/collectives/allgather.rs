@@ -23,19 +23,7 @@ pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Ste
             steps.exchange((other, call.block(call.rank)), (other, call.block(other)));
         }
         "gatherv-bcast" => {
-            let counts = if call.rank == 0 { call.counts } else { &[] };
-            let own = call
-                .counts
-                .get(call.rank)
-                .map_or(0, |&count| u64::from(count));
-            operation(
-                library,
-                &Call {
-                    counts,
-                    ..call.part(Gatherv, own)
-                },
-                steps,
-            );
+            operation(library, &call.part_by_blocks(Gatherv), steps);
             // All blocks are one element of a derived datatype.
             operation(
                 library,

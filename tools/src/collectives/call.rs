@@ -50,6 +50,15 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// A part of this call by blocks of its own: at root 0, which alone knows their counts.
+    pub(super) fn part_by_blocks(self, kind: CollectiveKind) -> Self {
+        let own = self.counts.get(self.rank).copied().map_or(0, u64::from);
+        Self {
+            counts: if self.rank == 0 { self.counts } else { &[] },
+            ..self.part(kind, own)
+        }
+    }
+
     pub(super) fn block(&self, rank: usize) -> u64 {
         let count = self
             .counts

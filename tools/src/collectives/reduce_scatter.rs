@@ -17,19 +17,7 @@ pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Ste
         _ => {
             let count = call.vector() / call.element;
             operation(library, &call.part(Reduce, count), steps);
-            let counts = if call.rank == 0 { call.counts } else { &[] };
-            let own = call
-                .counts
-                .get(call.rank)
-                .map_or(0, |&count| u64::from(count));
-            operation(
-                library,
-                &Call {
-                    counts,
-                    ..call.part(Scatterv, own)
-                },
-                steps,
-            );
+            operation(library, &call.part_by_blocks(Scatterv), steps);
         }
     }
 }

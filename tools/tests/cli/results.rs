@@ -15,7 +15,7 @@ const WITHOUT_RESULTS: [&str; 3] = ["completions", "man", "merge"];
 
 /// Command lines that have a document. [`files`] writes the files `@NAME`.
 const DOCUMENTS: [&str; 43] = [
-    "ablation --handlers 1 --equal 0",
+    "ablation --handlers 1 --conflicts 0",
     "accuracy",
     "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --engine all --check",
     "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz $edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz --sweep 4",

@@ -198,14 +198,9 @@ const PUBLISHED_POLICIES: [PolicySpec; 3] = [
 ];
 
 fn bench(args: &Args) -> Discovery {
-    let gap = if args.random_gap {
-        Gap::Random(args.gap)
-    } else {
-        Gap::Constant(args.gap)
-    };
     Discovery {
         pairs: args.pairs,
-        gap,
+        gap: args.gap,
         handle_ns: args.handle,
         seed: args.seed,
         ..Discovery::default()
@@ -229,11 +224,13 @@ pub(super) fn discovery(
             },
         )
     };
+    let gap = match args.gap {
+        Gap::Constant(ns) => ns.to_string(),
+        Gap::Random(mean) => format!("on average {mean}"),
+    };
     let title = format!(
-        "Message discovery: bursts by shared memory and network in turn, {}{} ns between messages; mean time \
+        "Message discovery: bursts by shared memory and network in turn, {gap} ns between messages; mean time \
          from arrival to discovery. The ratio is to the best of round-robin, static:50, dynamic:10.",
-        if args.random_gap { "on average " } else { "" },
-        args.gap
     );
     let mut table = Table::open("discovery", title)
         .keyed(3)

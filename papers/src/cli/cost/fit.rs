@@ -20,7 +20,7 @@ pub(super) struct Args {
     file: PathBuf,
     /// Data for the fit of gamma
     #[arg(long, value_parser = choice::<Search>(), value_name = "WHAT", default_value = default::<Search>())]
-    search: Search,
+    queue: Search,
     /// Write the profile with the fitted parameters into this file
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> {
     let (name, input) = file_or_stdin(&args.file)?;
     let runs = read_csv(input).map_err(|error| bad_line(&name, &error))?;
-    let search = args.search;
+    let search = args.queue;
     let fit = fit(&runs, profile, search).map_err(|error| BadInput(format!("{name}: {error}")))?;
     let title = format!(
         "{}, degrees of freedom: {}, root mean square of the relative errors {:.4}; 95 % confidence.",

@@ -34,7 +34,7 @@ pub(super) struct Args {
     engine: String,
     /// Order in which a rank posts its receives [default: random, or given for a trace]
     #[arg(long, value_enum, value_name = "ORDER")]
-    posting: Option<PostingArg>,
+    order: Option<PostingArg>,
     /// Term of queue search that is part of the total
     #[arg(long, value_parser = choice::<QueueTerm>(), value_name = "TERM", default_value = default::<QueueTerm>())]
     queue: QueueTerm,
@@ -105,7 +105,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     let entry = engines::one(&args.engine)?;
     let (name, list) = args.list()?;
     let options = args.nic.options(args.bins);
-    let posting = args.posting.unwrap_or(if args.trace {
+    let posting = args.order.unwrap_or(if args.trace {
         PostingArg::Given
     } else {
         PostingArg::Random

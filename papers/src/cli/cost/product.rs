@@ -43,7 +43,7 @@ pub(super) struct Spread {
     engine: Vec<String>,
     /// Order in which a process posts its receives
     #[arg(long, value_enum, value_name = "ORDER", default_value_t = PostingArg::Random)]
-    posting: PostingArg,
+    order: PostingArg,
     /// Bins of each hash table of an engine, 1 to 65536
     #[arg(long, value_name = "B", default_value_t = BinCount::default())]
     bins: BinCount,
@@ -88,13 +88,8 @@ impl Spread {
         ];
         let mut shares = Vec::new();
         for entry in engines::chosen(&self.engine) {
-            let steps = steps_by_rank(
-                entry,
-                &options,
-                &messages,
-                self.posting.with_seed(self.seed),
-            )
-            .map_err(not_counted)?;
+            let steps = steps_by_rank(entry, &options, &messages, self.order.with_seed(self.seed))
+                .map_err(not_counted)?;
             let cost = PhaseCost::of(
                 profile,
                 partition.processes(),

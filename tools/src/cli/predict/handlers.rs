@@ -49,13 +49,13 @@ pub(super) struct SpanArgs {
     timeline: Option<PathBuf>,
     /// Most spans in the trace
     #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    spans: u64,
+    limit: u64,
 }
 
 impl SpanArgs {
     fn wanted(&self) -> usize {
         if self.timeline.is_some() {
-            self.spans as usize
+            self.limit as usize
         } else {
             0
         }

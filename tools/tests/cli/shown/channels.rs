@@ -66,7 +66,7 @@ fn policies_and_thresholds_as_people_read_them() {
     .whole(71, "71b5d3fba4635274");
     shown(
         "channels --only discovery --bursts 5 --pairs 5 --kind heavy-tailed,switching \
-        --random-gap --set rdma_ns=700 --format csv",
+        --gap ~0 --set rdma_ns=700 --format csv",
     )
     .whole(51, "08ebb572323df870");
     shown("channels --only never-worse --bursts 4 --pairs 3 --format csv")

@@ -7,11 +7,11 @@ use super::*;
 /// T_q(1,000) = 8.4e-3 s; 500,500 steps of 16.8 ns; between nodes, short, 8 bytes: 2.306 us each.
 #[test]
 fn a_list_in_the_worst_order_costs_what_the_paper_says() {
-    shown("cost messages @thousand --engine list --posting worst --hops 0 --format csv")
+    shown("cost messages @thousand --engine list --order worst --hops 0 --format csv")
         .whole(4, "870fafeab6cc80e9");
     // In the best order a step each, of 1 us.
     shown(
-        "cost messages @thousand --posting best --set queue.gamma_step_s=1e-6 --per-rank --format \
+        "cost messages @thousand --order best --set queue.gamma_step_s=1e-6 --per-rank --format \
         csv",
     )
     .whole(6, "da39b6f014a034a3");
@@ -27,10 +27,8 @@ fn a_list_in_the_worst_order_costs_what_the_paper_says() {
 /// in all.
 #[test]
 fn every_column_of_a_small_list() {
-    shown(
-        "cost messages @two-phases --engine list --posting worst --hops 2 --per-rank --format csv",
-    )
-    .whole(12, "3ed5c3fc877b4831");
+    shown("cost messages @two-phases --engine list --order worst --hops 2 --per-rank --format csv")
+        .whole(12, "3ed5c3fc877b4831");
 }
 
 /// Recorded runs keep every message.
@@ -102,10 +100,10 @@ fn equal_arguments_give_equal_bytes_and_the_figure_has_all_numbers() {
 
 #[test]
 fn costs_as_people_read_them() {
-    shown("cost messages @mixed-phases --engine list --posting worst --hops 3 --per-rank --wide")
+    shown("cost messages @mixed-phases --engine list --order worst --hops 3 --per-rank --wide")
         .part("phase ranks messages bytes n_max postal_us max_rate_us node_aware_us bound_us third_us steps_us hops link_bytes contention_us slowest total_us", 27, "0b9c56e6416fe948");
     shown(
-        "cost messages @mixed-phases --engine bins --bins 2 --posting random --seed 7 --queue \
+        "cost messages @mixed-phases --engine bins --bins 2 --order random --seed 7 --queue \
         bound --total sum --per-rank --format csv",
     )
     .whole(18, "0cb485ce6cdba7cf");
@@ -113,17 +111,17 @@ fn costs_as_people_read_them() {
         queue.gamma_s=3e-8 --wide")
         .part("phase ranks messages bytes n_max postal_us max_rate_us node_aware_us bound_us third_us steps_us hops link_bytes contention_us slowest total_us", 16, "3376a8e956eb6db9");
     shown(
-        "cost messages --trace $minife-16/minife-16.dumpi.tar.xz --posting random --seed 3 --hops \
+        "cost messages --trace $minife-16/minife-16.dumpi.tar.xz --order random --seed 3 --hops \
         1 --collectives mpich --format csv",
     )
     .whole(347, "7bd8aca945630df7");
     shown("cost messages --trace $recorder/lammps-4.dumpi.tar.xz --engine bins --wide")
         .whole(35, "862d1b21d159761e");
-    shown("cost spmv @symmetric --ranks 3 --product matrix,vector --engine list,bins --posting \
+    shown("cost spmv @symmetric --ranks 3 --product matrix,vector --engine list,bins --order \
         worst --wide")
         .has_lines(&["label rows entries_per_row messages n_max moving_us contention_us bound_us third_us list_us bins_us list_steps/n2 bins_steps/n2 total_bound_us queue_share", "matrix 4 2.000 4 2 0.9164 0 0.03360 0.01120 0.05040 0.03360 0.7500 0.5000 0.9500 0.03537", "vector 4 2.000 4 2 0.8873 0 0.03360 0.01120 0.05040 0.03360 0.7500 0.5000 0.9209 0.03649"]);
     shown(
-        "cost hierarchy --edge 9 --ranks 20 --product matrix,vector --engine list,bins --posting \
+        "cost hierarchy --edge 9 --ranks 20 --product matrix,vector --engine list,bins --order \
         random --seed 5 --coarsest 3 --wide",
     )
     .whole(15, "47d5aba3f2377e1f");
@@ -143,7 +141,7 @@ fn costs_as_people_read_them() {
         4,
         "2fe06e0f99223714",
     );
-    shown("cost fit @own-runs --search square --format csv").whole(4, "c2b8ba1a911e8327");
+    shown("cost fit @own-runs --queue square --format csv").whole(4, "c2b8ba1a911e8327");
     shown("cost profile --set layout.sockets_per_node=4 --set queue.gamma_step_s=1.5e-8")
         .whole(54, "51f7cb85019bcbb7");
     shown_with(
@@ -172,7 +170,7 @@ fn a_fit_of_several_places_and_limits() {
         10,
         "deb7b93aab951aab",
     );
-    shown("cost fit @far-runs --search square --format csv").whole(10, "7a41bdc7760b1a73");
+    shown("cost fit @far-runs --queue square --format csv").whole(10, "7a41bdc7760b1a73");
 }
 
 /// Ping-pong predicts every engine and the endpoint, nine runs of each.

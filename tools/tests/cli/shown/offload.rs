@@ -9,10 +9,8 @@ fn does_it_pay_as_people_read() {
     shown("offload $minife-16/minife-16.dumpi.tar.xz $edge-4-mpich/edge-4-mpich.dumpi.tar.xz \
         --handlers 3 --format csv")
         .is(&["trace,part,messages,steps,freed_us,later_us,worst_percent,gain_percent,best_percent,verdict", "minife-16,application,6048,3.3432539682539684,-17.883999999999787,2.700938506283069,-5.303807118288544,-1.542715122449236,3.882576825853297,indifferent", "edge-4-mpich,application,48,1.3541666666666667,-2.2488,4.198814416666667,-0.2012730443467063,-0.12797718097637703,-0.053580386884072406,indifferent"]);
-    shown(
-        "offload $recorder/fan-in-4.dumpi.tar.xz --hardware --list-entries 9 --engine bins --wide",
-    )
-    .whole(39, "4d5a5cc953bf94dd");
+    shown("offload $recorder/fan-in-4.dumpi.tar.xz --hardware --room 9 --engine bins --wide")
+        .whole(39, "7ed446e40fe3a20a");
     shown(
         "offload $recorder/lammps-4.dumpi.tar.xz --hardware --per-rank --per-communicator \
         --format csv",
@@ -61,7 +59,7 @@ fn host_dpa_and_hardware_have_the_same_room() {
 /// there changes the host's steps, and nothing on the cards.
 #[test]
 fn cards_have_their_own_room_and_one_engine_behind_all() {
-    shown("offload $recorder/fan-in-4.dumpi.tar.xz --hardware --own-room --behind ucx --wide")
+    shown("offload $recorder/fan-in-4.dumpi.tar.xz --hardware --room real --behind ucx --wide")
         .has_lines(&[
             "dpa 1,024 100.0 0 - - 0 267.3 432.0 162.0 999.0",
             "hw-list 1,024 100.0 0 0 433.7 0 - 432.0 162.0 999.0",

@@ -214,7 +214,7 @@ fn a_run_in_detail() {
 
 #[test]
 fn what_each_part_contributes() {
-    shown("ablation --handlers 4 --equal 0,25 --format csv").whole(38, "2cfa3fac11f9d595");
+    shown("ablation --handlers 4 --conflicts 0,25 --format csv").whole(38, "2cfa3fac11f9d595");
     shown(
         "predict domains $edge-4-mpich/edge-4-mpich.dumpi.tar.xz \
         $edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz --handlers 3 --wide",

@@ -3,18 +3,18 @@
 use std::fmt;
 
 use crate::arguments::Arguments;
-use crate::interpret::interpret;
 use crate::region::Region;
 use crate::{
     Call, Function, Rank, RankInfo, RankReader, Salvage, Span, TraceError, TraceErrorKind,
 };
 
 use super::clock::Clock;
+use super::counted;
 use super::cursor::{Cursor, Stop};
 use super::record::{self, Dialect, Head, Record, Times};
 use super::sections::{self, BODY, Index, MAGIC};
 use super::window::Window;
-use crate::ending::{Ending, damaged};
+use crate::ending::Ending;
 
 const FORMAT: &str = "DUMPI binary";
 /// Maximum record size in bytes. `MPI_Alltoallw` on a million ranks takes 20 million.
@@ -233,13 +233,11 @@ impl RankReader for BinaryReader {
             return Ok(None);
         };
         let file = self.window.file().name();
-        let op = interpret(function, &mut self.args);
-        let op = op.map_err(|what| damaged(file, function, &what).at_byte(offset));
-        let sequence = self.ending.calls();
-        let Some(op) = self.ending.seen(op.map(Some))? else {
+        let at = |error: TraceError| error.at_byte(offset);
+        let counted = counted(&mut self.ending, function, &mut self.args, file, at)?;
+        let Some((sequence, op)) = counted else {
             return Ok(None);
         };
-        self.ending.count();
         self.finalized |= function.number() == FINALIZE;
         let cpu = head.cpu.map(|times| span(&mut self.cpu, times));
         let wall = head.wall.map(|times| span(&mut self.wall, times));

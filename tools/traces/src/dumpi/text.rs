@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use dpamatch::stream::lines::Lines;
 
 use crate::arguments::Arguments;
-use crate::interpret::interpret;
 use crate::{
     Argument, Call, Field, Footer, Function, Rank, RankInfo, RankReader, Salvage, Span, TraceError,
     TraceErrorKind,
 };
 
 use super::clock::Clock;
+use super::counted;
 use super::text_value::{Numbers, Statuses, list, number, single, texts, time};
-use crate::ending::{Ending, damaged};
+use crate::ending::Ending;
 
 const FORMAT: &str = "DUMPI text";
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -463,13 +463,10 @@ impl RankReader for TextReader {
         let function = entry.function;
         let (line, byte) = (self.lines.number(), self.lines.offset());
         let at = |error: TraceError| error.at_line(line).at_byte(byte);
-        let op = interpret(function, &mut self.args);
-        let op = op.map_err(|what| at(damaged(&self.file, function, &what)));
-        let sequence = self.ending.calls();
-        let Some(op) = self.ending.seen(op.map(Some))? else {
+        let counted = counted(&mut self.ending, function, &mut self.args, &self.file, at)?;
+        let Some((sequence, op)) = counted else {
             return Ok(None);
         };
-        self.ending.count();
         let cpu = span(&mut self.cpu, entry.cpu, ret.cpu);
         let wall = span(&mut self.wall, entry.wall, ret.wall);
         Ok(Some(Call {
