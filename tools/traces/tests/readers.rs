@@ -161,6 +161,45 @@ fn folders_archives_and_files_lead_to_the_same_calls() {
     assert_eq!(named.ranks().len(), 4);
 }
 
+/// Names that lead out of a folder are names: the reader writes nothing there, and reads the files.
+#[test]
+fn names_in_an_archive_are_no_paths() {
+    let unpacked = unpacked("edge-4-mpich/edge-4-mpich.dumpi.tar.xz");
+    for out in ["../../", "/../.././"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = folder.path().join("a/b");
+        fs::create_dir_all(&inner).expect("room");
+        let mut moved = tar::Builder::new(Vec::new());
+        let mut archive = tar::Archive::new(&unpacked[..]);
+        for entry in archive.entries().expect("an archive") {
+            let mut entry = entry.expect("an entry");
+            let mut header = entry.header().clone();
+            let path = entry.path().expect("a name").into_owned();
+            let name = path.file_name().expect("a file").to_string_lossy();
+            let name = format!("{out}{name}");
+            let place = &mut header.as_old_mut().name;
+            place.fill(0);
+            place[..name.len()].copy_from_slice(name.as_bytes());
+            header.set_cksum();
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).expect("whole");
+            moved.append(&header, &bytes[..]).expect("room");
+        }
+        let path = inner.join("moved.tar");
+        fs::write(&path, moved.into_inner().expect("whole")).expect("room");
+        let trace = dpamatch_traces::open(&path, &OpenOptions::default()).expect("a trace");
+        assert_eq!(trace.ranks().len(), 4);
+        for &rank in trace.ranks() {
+            let mut reader = trace.open(rank).expect("a rank");
+            assert!(everything(reader.as_mut()).len() > 10);
+        }
+        for place in [folder.path(), &folder.path().join("a"), &inner] {
+            let count = fs::read_dir(place).expect("a folder").count();
+            assert_eq!(count, 1, "{}", place.display());
+        }
+    }
+}
+
 /// Names too long for a header stand in front of their files, and an archive that ends too early
 /// gives what it has only if that is asked for.
 #[test]
