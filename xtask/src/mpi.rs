@@ -297,7 +297,7 @@ fn rows(table: &mut TestTable, tools: &Tools, library: &Library) -> Result<(), F
             None => no_namespaces(),
         },
     );
-    // Open MPI takes minutes to start as many.
+    // On two cores, as many processes of Open MPI do not end in 100 s.
     if library.name == "mpich" {
         table.add(
             "exchange, 64 processes in three network namespaces",

@@ -5,7 +5,8 @@ const BLOCK: usize = 64;
 /// In place of a distance: the number is held in full.
 const FAR: i16 = i16::MIN;
 
-/// Numbers that are added at the end and read at any place. At most 4 bytes each, and 128 bytes.
+/// Numbers that are added at the end and read at any place. At most 4 bytes each, 1/16 byte for the
+/// first number of its block, and 128 bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Numbers(Form);
 

@@ -93,12 +93,13 @@ impl Word {
         lock(&self.state).value
     }
 
-    /// Changes the value and starts what waited for it.
-    pub(super) fn update(&self, change: Change) {
+    /// Changes the value and starts what waited for it. Returns the value before.
+    pub(super) fn update(&self, change: Change) -> u64 {
         let mut state = lock(&self.state);
+        let before = state.value;
         state.value = match change {
             Change::Set(value) => value,
-            Change::Add(value) => state.value.wrapping_add(value),
+            Change::Add(value) => before.wrapping_add(value),
         };
         let value = state.value;
         let ready: Vec<_> = match state.launches.is_empty() {
@@ -118,6 +119,7 @@ impl Word {
             self.has_waited(Waiter::Kernels);
             launch.begin();
         }
+        before
     }
 
     /// Starts a launch as soon as the value is greater than `above`.
@@ -341,9 +343,7 @@ calls! {
     }
 
     fn doca_sync_event_update_add(event: Handle, value: u64, before: Given<u64>) {
-        let word = word(event)?;
-        let old = word.value();
-        word.update(Change::Add(value));
+        let old = word(event)?.update(Change::Add(value));
         if before.pointer().is_null() { Ok(()) } else { Ok(put(before, old)?) }
     }
 

@@ -150,10 +150,7 @@ mod tests {
     /// All ranks are counted: 8 of 8, and 4 of 7.
     #[test]
     fn a_need_is_counted() {
-        let folder = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../traces/../tests/data/traces"
-        );
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/traces");
         let entries = fs::read_dir(folder).expect("the traces");
         let mut seen = 0;
         for path in entries.flatten().map(|entry| entry.path()) {

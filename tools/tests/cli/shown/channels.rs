@@ -71,8 +71,7 @@ fn policies_and_thresholds_as_people_read_them() {
     .whole(51, "08ebb572323df870");
     shown("channels --only never-worse --bursts 4 --pairs 3 --format csv")
         .whole(145, "8d6235e3a3ad1c98");
-    shown("channels --only latency --set network_start_ns=2000 --compute 30")
-        .whole(30, "7ce2b4819b55a541");
+    shown("channels --only latency --set network_start_ns=2000").whole(30, "7ce2b4819b55a541");
     shown("channels --only thresholds --wide").whole(87, "f9cfef58bb40fed2");
     shown("channels --only overhead --wide").whole(10, "a13fc7e34dcbbb40");
     shown("channels --only overhead --set processes_per_node=9 --format csv")

@@ -60,15 +60,15 @@ fn rows_of_other_placements_are_compared_and_no_threshold_holds() {
 #[test]
 fn predictions_are_compared_and_the_options_that_differ_are_shown() {
     for line in [
-        "predict --handlers 8 --scenario nc,wc-fp --save @diff-one",
-        "predict --handlers 8 --scenario nc,wc-fp --seed 2 --save @diff-two",
+        "predict --handlers 8 --scenario nc,wc-fp --receives 2000 --save @diff-one",
+        "predict --handlers 8 --scenario nc,wc-fp --receives 2001 --save @diff-two",
         "predict --handlers 8 --scenario nc,wc-fp --set memory.l2_ns=200 --save @diff-slow",
     ] {
         shown(line);
     }
     shown("diff @diff-one @diff-two")
         .has("No change:")
-        .has("seed: 1, then 2");
+        .has("receives: 2000, then 2001");
     shown_with("diff @diff-one @diff-slow", 1, &["worse by more than 5 %"])
         .has(r#"set: [], then ["memory.l2_ns=200"]"#);
     shown("diff @diff-slow @diff-one").has("figures compared:");
