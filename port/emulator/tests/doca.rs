@@ -127,10 +127,25 @@ fn link(name: &str) -> String {
     format!("link:path={}", socket.display())
 }
 
+/// Both wires that join so many programs of a test.
+fn links(name: &str, programs: usize) -> [String; 2] {
+    let port = |_| std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let ports: Vec<_> = (0..programs).map(port).collect();
+    let address = |port: &std::net::TcpListener| port.local_addr().expect("it").to_string();
+    let list: Vec<_> = ports.iter().map(address).collect();
+    [link(name), format!("link:tcp={}", list.join("/"))]
+}
+
 /// Messages, their immediates, writes and reads go from one program to another.
 #[test]
 fn two_programs_have_connections() {
-    let (said, errors) = scene(&["between"], false, &link("between"));
+    for wire in links("between", 2) {
+        have_connections(&wire);
+    }
+}
+
+fn have_connections(wire: &str) {
+    let (said, errors) = scene(&["between"], false, wire);
     let mut lines: Vec<_> = said.lines().collect();
     // Two programs say it.
     lines.sort_unstable();
@@ -149,7 +164,13 @@ fn two_programs_have_connections() {
 /// another word, sends a message and signals an event.
 #[test]
 fn four_programs_meet() {
-    let (said, errors) = scene(&["together"], false, &link("together"));
+    for wire in links("together", 4) {
+        meet(&wire);
+    }
+}
+
+fn meet(wire: &str) {
+    let (said, errors) = scene(&["together"], false, wire);
     let mut lines: Vec<_> = said.lines().collect();
     lines.sort_unstable();
     let right = [
@@ -166,7 +187,13 @@ fn four_programs_meet() {
 /// A pair whose peer's program has ended completes with an error and a line.
 #[test]
 fn a_program_that_has_ended_does_not_answer() {
-    let (said, errors) = scene(&["peer_ends"], false, &link("peer_ends"));
+    for wire in links("peer_ends", 2) {
+        does_not_answer(&wire);
+    }
+}
+
+fn does_not_answer(wire: &str) {
+    let (said, errors) = scene(&["peer_ends"], false, wire);
     assert_eq!(
         said, "DOCA_ERROR_INVALID_VALUE\ncompletion 13\n",
         "{errors}"

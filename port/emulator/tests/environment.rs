@@ -96,7 +96,16 @@ fn a_wire_that_cannot_be_ends_the_program() {
     let file = file.display();
     for (wire, why) in [
         ("tap:x", kinds),
-        ("link:", "the wire link needs path=FILE"),
+        ("link:", "the wire link needs path=FILE or tcp=LIST"),
+        (
+            "link:tcp=127.0.0.1:1",
+            "127.0.0.1:1: from 2 to 16 addresses are needed",
+        ),
+        (
+            "link:tcp=127.0.0.1:1/[::1]:1/127.0.0.1:1",
+            "127.0.0.1:1/[::1]:1/127.0.0.1:1: 127.0.0.1:1 is there twice",
+        ),
+        ("link:tcp=127.0.0.1:1/x", "x: invalid socket address"),
         ("packet:", "the wire packet needs interface=NAME"),
         ("pcap", "the wire pcap needs in=FILE or out=FILE"),
         (

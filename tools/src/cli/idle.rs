@@ -1,66 +1,40 @@
-//! Options without effect are errors: a user who gives one expects something of it. `idle.txt`
+//! Options without effect are errors: a user who gives one expects something of it. `idle.toml`
 //! lists what each mode of a command leaves aside.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
+use serde::Deserialize;
 
 use super::BadInput;
 
-/// A line of `idle.txt`.
+static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    let table: Table = toml::from_str(include_str!("idle.toml")).expect("a table of the program");
+    table.rule
+});
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    rule: Vec<Rule>,
+}
+
+/// `idle.toml` explains the fields.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Rule {
-    command: &'static str,
-    when: Vec<Condition>,
-    options: Vec<&'static str>,
-}
-
-/// What the command line must be for a rule to hold.
-struct Condition {
-    option: &'static str,
-    holds: Holds,
-}
-
-enum Holds {
-    /// The option is there.
-    Given,
-    /// The option is not there.
-    Absent,
-    /// The option has values, its default's included, and all of them are among these.
-    Among(Vec<&'static str>),
-    /// None of the option's values is among these.
-    Not(Vec<&'static str>),
-}
-
-fn rules() -> impl Iterator<Item = Rule> {
-    let lines = include_str!("idle.txt").lines();
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| {
-        let mut fields = line.split('|').map(str::trim);
-        let mut field = || fields.next().unwrap_or_default();
-        let (command, when, options) = (field(), field(), field());
-        let when = when.split(';').map(str::trim).filter(|it| !it.is_empty());
-        Rule {
-            command,
-            when: when.map(condition).collect(),
-            options: options.split_whitespace().collect(),
-        }
-    })
-}
-
-fn condition(text: &'static str) -> Condition {
-    let mut words = text.split_whitespace();
-    let first = words.next().unwrap_or_default();
-    let rest: Vec<_> = words.collect();
-    let list = |values: &'static str| values.split(',').collect();
-    let (option, holds) = match (first, &rest[..]) {
-        ("without", [option]) => (*option, Holds::Absent),
-        (option, []) => (option, Holds::Given),
-        (option, ["not", values]) => (option, Holds::Not(list(values))),
-        (option, [values, ..]) => (option, Holds::Among(list(values))),
-    };
-    Condition {
-        option: option.trim_start_matches("--"),
-        holds,
-    }
+    command: String,
+    #[serde(default)]
+    given: Vec<String>,
+    #[serde(default)]
+    absent: Vec<String>,
+    #[serde(default)]
+    among: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    none_of: BTreeMap<String, Vec<String>>,
+    idle: Vec<String>,
 }
 
 /// Whether the command line has this argument. Parsers do not know those of other commands.
@@ -105,29 +79,34 @@ impl Given<'_> {
             .collect()
     }
 
-    /// Says how the condition holds.
-    fn holds(&self, condition: &Condition) -> Option<String> {
-        let option = condition.option;
-        let values = self.values(option);
-        let among = |known: &[&str], value: &String| known.contains(&value.as_str());
-        let with = || format!("with {} {}", self.name(option), values.join(","));
-        match &condition.holds {
-            Holds::Given if self.has(option) => Some(format!("with --{option}")),
-            Holds::Absent if !self.has(option) => Some(format!("without --{option}")),
-            Holds::Among(known) => {
-                let all = !values.is_empty() && values.iter().all(|value| among(known, value));
-                all.then(with)
-            }
-            Holds::Not(known) => {
-                let none = !values.iter().any(|value| among(known, value));
-                let said = || match values.is_empty() {
-                    true => format!("without --{option} {}", known.join(" or ")),
-                    false => with(),
-                };
-                none.then(said)
-            }
-            _ => None,
-        }
+    /// How the conditions of a rule hold; `None` if one does not.
+    fn mode(&self, rule: &Rule) -> Option<Vec<String>> {
+        let with = |option: &str, values: &[String]| {
+            format!("with {} {}", self.name(option), values.join(","))
+        };
+        let given = rule.given.iter().map(|option| {
+            let said = || format!("with --{option}");
+            self.has(option).then(said)
+        });
+        let absent = rule.absent.iter().map(|option| {
+            let said = || format!("without --{option}");
+            (!self.has(option)).then(said)
+        });
+        let among = rule.among.iter().map(|(option, known)| {
+            let values = self.values(option);
+            let all = !values.is_empty() && values.iter().all(|value| known.contains(value));
+            all.then(|| with(option, &values))
+        });
+        let none_of = rule.none_of.iter().map(|(option, known)| {
+            let values = self.values(option);
+            let said = || match values.is_empty() {
+                true => format!("without --{option} {}", known.join(" or ")),
+                false => with(option, &values),
+            };
+            let none = !values.iter().any(|value| known.contains(value));
+            none.then(said)
+        });
+        given.chain(absent).chain(among).chain(none_of).collect()
     }
 }
 
@@ -152,13 +131,12 @@ pub(super) fn refuse(command: &Command, matches: &ArgMatches) -> Result<(), BadI
         name += &format!("{space}{inner}");
         given = Given { command, matches };
     }
-    for rule in rules().filter(|rule| rule.command == name) {
-        let when: Option<Vec<String>> = rule.when.iter().map(|it| given.holds(it)).collect();
-        let idle = rule.options.iter().find(|option| given.has(option));
-        if let (Some(when), Some(option)) = (when, idle) {
-            let place = match when.is_empty() {
+    for rule in RULES.iter().filter(|rule| rule.command == name) {
+        let idle = rule.idle.iter().find(|option| given.has(option));
+        if let (Some(mode), Some(option)) = (given.mode(rule), idle) {
+            let place = match mode.is_empty() {
                 true => format!("in `{name}`"),
-                false => when.join(" and "),
+                false => mode.join(" and "),
             };
             let name = given.name(option);
             return Err(BadInput(format!("{name} has no effect {place}")));
@@ -171,7 +149,7 @@ pub(super) fn refuse(command: &Command, matches: &ArgMatches) -> Result<(), BadI
 #[cfg(test)]
 pub(super) fn check(program: &Command) {
     let mut count = 0;
-    for rule in rules() {
+    for rule in RULES.iter() {
         let inner = rule
             .command
             .split(' ')
@@ -179,8 +157,9 @@ pub(super) fn check(program: &Command) {
         let Some(command) = inner else { continue };
         let matches = &ArgMatches::default();
         let given = Given { command, matches };
-        let names = rule.when.iter().map(|it| it.option);
-        for option in names.chain(rule.options.iter().copied()) {
+        let values = rule.among.keys().chain(rule.none_of.keys());
+        let names = rule.given.iter().chain(&rule.absent).chain(values);
+        for option in names.chain(&rule.idle) {
             assert!(given.id(option).is_some(), "{}: no {option}", rule.command);
             count += 1;
         }

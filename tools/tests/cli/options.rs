@@ -371,10 +371,11 @@ fn every_option_of_every_command() {
         with_rows,
         commands.filter(|name| !without.contains(name)).collect()
     );
-    let idle = include_str!("../../src/cli/idle.txt").lines();
-    let idle = idle.filter(|line| !line.is_empty() && !line.starts_with('#'));
-    for command in idle.filter_map(|line| line.split(" |").next()) {
-        assert!(with_rows.contains(command), "idle.txt: {command}");
+    let idle = include_str!("../../src/cli/idle.toml");
+    let idle: toml::Table = toml::from_str(idle).expect("a table");
+    for rule in idle["rule"].as_array().expect("rules") {
+        let command = rule["command"].as_str().expect("a name");
+        assert!(with_rows.contains(command), "idle.toml: {command}");
     }
     in_parallel(&table.command, |Checked { name, groups, base }| {
         base.iter().for_each(|base| check_mode(name, base, &table));

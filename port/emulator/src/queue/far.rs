@@ -1,6 +1,5 @@
-//! Pairs whose other end is in another program. A link (`DPA_WIRE=link:path=FILE`) carries what a
-//! pair asks for, in parts, and what the other program answers. Numbers of queues tell programs
-//! apart.
+//! Pairs whose other end is in another program. A link (`DPA_WIRE=link:..`) carries what a pair
+//! asks for, in parts, and what the other program answers. Numbers of queues tell programs apart.
 //!
 //! A pair asks for one operation at a time. Until its answer comes, its entry waits as one for
 //! which the peer has no buffer. The other program keeps an operation that it cannot do yet.

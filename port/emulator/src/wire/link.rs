@@ -1,17 +1,18 @@
-//! A wire to other programs of this machine: a socket of each, and datagrams with as many frames as
-//! wait, each after its length. A bit of the length tells messages between pairs of queues from
-//! frames; no message is lost. Frames go to all programs that have joined, as through a hub.
+//! A wire to other programs: datagrams with as many frames as wait, each after its length. A bit of
+//! the length tells messages between pairs of queues from frames; no message is lost. Frames go to
+//! all programs that have joined, as through a hub. Sockets of this machine or TCP carry datagrams.
 
+use super::tcp::Tcp;
 use std::collections::VecDeque;
-use std::io::{Error, ErrorKind};
+use std::io::{Error, ErrorKind, Result as Outcome};
 use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixDatagram;
 
-/// Programs that one path joins at most: numbers of queues have 24 bits.
-const PROGRAMS: usize = 16;
+/// Programs that one link joins at most: numbers of queues have 24 bits.
+pub(super) const PROGRAMS: usize = 16;
 /// Bytes of the longest datagram. The first one is its program's place.
-const BYTES: usize = 1 << 16;
+pub(super) const BYTES: usize = 1 << 16;
 /// Datagrams that wait for a program at most. Frames beyond are lost, as on a network.
 const WAITING: usize = 1 << 8;
 /// Bytes of messages that wait for a program that is stopped or slow. One more message, and no
@@ -24,13 +25,38 @@ const COME: usize = 1 << 10;
 /// A message's first byte: its program, whose place is the second byte, has just joined.
 pub(crate) const HAS_BEGUN: u8 = 3;
 
-/// What tells a program's socket from one that an earlier program had at the same path: the file's
-/// number, and when it was made.
+/// What tells a program's socket from one that an earlier program had at the same place: the file's
+/// number, and when it was made; or the number of connections so far.
 pub(crate) type Socket = (u64, i64, i64);
 
+/// What carries datagrams between programs, without waiting.
+pub(super) trait Carrier: Send {
+    /// The socket of the program at a place, which may have ended.
+    fn socket_of(&self, place: usize) -> Option<Socket>;
+
+    /// Whether the program at a place listens.
+    fn listens(&self, place: usize) -> bool;
+
+    /// # Errors
+    /// `WouldBlock` or `NotFound`: later. Another error: the program has ended, and the datagram is
+    /// lost with it.
+    fn send(&mut self, place: usize, datagram: &[u8]) -> Outcome<()>;
+
+    /// The bytes of the next datagram, which is at the front of `room`.
+    fn receive(&mut self, room: &mut [u8; BYTES]) -> Outcome<usize>;
+}
+
+/// A program's place among those that a carrier joins.
+pub(super) struct Joined<C> {
+    pub(super) carrier: C,
+    pub(super) index: usize,
+    /// The places of programs that get frames from the start.
+    pub(super) others: Vec<usize>,
+}
+
 /// Another program, there or not.
+#[derive(Default)]
 struct Peer {
-    path: String,
     outgoing: VecDeque<Vec<u8>>,
     /// Bytes of `outgoing`.
     waiting: usize,
@@ -39,7 +65,7 @@ struct Peer {
 }
 
 pub(crate) struct Link {
-    socket: UnixDatagram,
+    carrier: Box<dyn Carrier>,
     /// This program's place among the programs.
     pub(super) index: usize,
     /// All programs, by their places.
@@ -60,20 +86,18 @@ fn is_there(path: &str) -> bool {
         .is_ok()
 }
 
-impl Link {
+/// Sockets of this machine, by the programs' places.
+struct Files {
+    socket: UnixDatagram,
+    paths: Vec<String>,
+}
+
+impl Files {
     /// The first program has its socket at `path`, and others beside it. A program takes the first
     /// place that is free.
-    pub(crate) fn open(path: &str) -> Result<Self, String> {
-        let peer = |place: usize| Peer {
-            path: match place {
-                0 => path.to_owned(),
-                _ => format!("{path}.{}", place + 1),
-            },
-            outgoing: VecDeque::new(),
-            waiting: 0,
-            is_known: false,
-        };
-        let mut peers: Vec<Peer> = (0..PROGRAMS).map(peer).collect();
+    fn open(path: &str) -> Result<Joined<Self>, String> {
+        let beside = (2..=PROGRAMS).map(|number| format!("{path}.{number}"));
+        let paths: Vec<String> = std::iter::once(path.to_owned()).chain(beside).collect();
         // Programs that begin at the same time come one after the other.
         let folder = std::path::Path::new(path).parent();
         let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
@@ -81,54 +105,92 @@ impl Link {
             .map_err(|error| format!("{path}: {error}"))?;
         // SAFETY: an open file's descriptor. The lock goes with the file.
         unsafe { libc::flock(std::os::fd::AsRawFd::as_raw_fd(&folder), libc::LOCK_EX) };
-        for peer in &mut peers {
-            peer.is_known = is_there(&peer.path);
-        }
-        let index = peers.iter().position(|peer| !peer.is_known);
-        let index = index.ok_or_else(|| format!("{path} joins {PROGRAMS} programs already"))?;
-        let own = peers[index].path.clone();
+        let (others, free): (Vec<usize>, Vec<usize>) =
+            (0..PROGRAMS).partition(|&place| is_there(&paths[place]));
+        let &index = free
+            .first()
+            .ok_or_else(|| format!("{path} joins {PROGRAMS} programs already"))?;
+        let own = &paths[index];
         // A socket to which nobody listens is that of a program that has ended.
         let is_socket =
-            std::fs::symlink_metadata(&own).is_ok_and(|file| file.file_type().is_socket());
+            std::fs::symlink_metadata(own).is_ok_and(|file| file.file_type().is_socket());
         if is_socket {
-            let _ = std::fs::remove_file(&own);
+            let _ = std::fs::remove_file(own);
         }
         let error = |error: Error| format!("{own}: {error}");
-        let socket = UnixDatagram::bind(&own).map_err(error)?;
+        let socket = UnixDatagram::bind(own).map_err(error)?;
         socket.set_nonblocking(true).map_err(error)?;
-        let mut link = Self {
-            socket,
+        Ok(Joined {
+            carrier: Self { socket, paths },
             index,
-            peers,
+            others,
+        })
+    }
+}
+
+impl Carrier for Files {
+    fn socket_of(&self, place: usize) -> Option<Socket> {
+        let file = std::fs::metadata(self.paths.get(place)?).ok()?;
+        Some((file.ino(), file.ctime(), file.ctime_nsec()))
+    }
+
+    fn listens(&self, place: usize) -> bool {
+        self.paths.get(place).is_some_and(|path| is_there(path))
+    }
+
+    fn send(&mut self, place: usize, datagram: &[u8]) -> Outcome<()> {
+        self.socket
+            .send_to(datagram, &self.paths[place])
+            .map(|_| ())
+    }
+
+    fn receive(&mut self, room: &mut [u8; BYTES]) -> Outcome<usize> {
+        self.socket.recv(room)
+    }
+}
+
+impl Link {
+    /// A link by sockets of this machine at and beside `path`.
+    pub(crate) fn open(path: &str) -> Result<Self, String> {
+        Ok(Self::begin(Files::open(path)?))
+    }
+
+    /// A link by TCP: `HOST:PORT/HOST:PORT...`.
+    pub(crate) fn by_tcp(list: &str) -> Result<Self, String> {
+        Ok(Self::begin(Tcp::open(list)?))
+    }
+
+    fn begin<C: Carrier + 'static>(joined: Joined<C>) -> Self {
+        let mut link = Self {
+            carrier: Box::new(joined.carrier),
+            index: joined.index,
+            peers: (0..PROGRAMS).map(|_| Peer::default()).collect(),
             has_dropped: false,
             room: Box::new([0; BYTES]),
             rest: 0..0,
             frames: VecDeque::new(),
             messages: VecDeque::new(),
         };
-        let known = |place: &usize| link.peers[*place].is_known;
-        let others: Vec<usize> = (0..PROGRAMS).filter(known).collect();
-        for &place in &others {
-            link.tell(place, &[HAS_BEGUN, index as u8]);
+        for &place in &joined.others {
+            link.peers[place].is_known = true;
+            link.tell(place, &[HAS_BEGUN, joined.index as u8]);
         }
-        if others.is_empty() {
+        if joined.others.is_empty() {
             // Frames wait for the second program.
             link.peers[1].is_known = true;
         }
         link.send_datagrams();
-        Ok(link)
+        link
     }
 
     /// The socket of another program, which may have ended.
     pub(super) fn socket_of(&self, place: usize) -> Option<Socket> {
-        let file = std::fs::metadata(&self.peers.get(place)?.path).ok()?;
-        Some((file.ino(), file.ctime(), file.ctime_nsec()))
+        self.carrier.socket_of(place)
     }
 
     /// Whether another program listens.
     pub(super) fn listens(&self, place: usize) -> bool {
-        let peer = self.peers.get(place);
-        peer.is_some_and(|peer| is_there(&peer.path))
+        self.carrier.listens(place)
     }
 
     pub(super) fn send(&mut self, frame: &[u8]) {
@@ -191,9 +253,9 @@ impl Link {
 
     /// Sends datagrams without waiting. They wait for a program that is not there or is slow.
     pub(super) fn send_datagrams(&mut self) {
-        for peer in &mut self.peers {
+        for (place, peer) in self.peers.iter_mut().enumerate() {
             while let Some(datagram) = peer.outgoing.front() {
-                let sent = self.socket.send_to(datagram, &peer.path);
+                let sent = self.carrier.send(place, datagram);
                 let sent = sent.map_err(|error| error.kind());
                 if matches!(sent, Err(ErrorKind::WouldBlock | ErrorKind::NotFound)) {
                     break;
@@ -209,7 +271,7 @@ impl Link {
         self.send_datagrams();
         while self.frames.len() < COME && self.messages.len() < COME {
             if self.rest.is_empty() {
-                let Ok(bytes) = self.socket.recv(&mut self.room[..]) else {
+                let Ok(bytes) = self.carrier.receive(&mut self.room) else {
                     break;
                 };
                 // Who sends is there: it gets frames.

@@ -3,12 +3,14 @@
 //! | wire | where frames come from |
 //! |---|---|
 //! | `pcap` | only from a file |
-//! | `link` | from other programs with the same `path=FILE`, a socket, which get what this sends |
+//! | `link` | from other programs with the same socket or list of addresses, which get what this sends |
 //! | `packet` | from the interface `interface=NAME`, which gets what this sends |
 //! | `loop`, `reflect` | what the device part sends comes back, as it is or with addresses swapped |
 //!
 //! | option | meaning |
 //! |---|---|
+//! | `path=FILE` | joins programs of this machine by sockets at and beside the file |
+//! | `tcp=HOST:PORT/HOST:PORT..` | joins the programs at these addresses |
 //! | `in=FILE` | plays the frames of a file once a thread can take them |
 //! | `repeat=1` | begins the file anew at its end |
 //! | `burst=N` | frames that come at once, 16 by default |
@@ -19,6 +21,7 @@
 mod link;
 mod packet;
 mod pcap;
+mod tcp;
 
 pub(crate) use link::{HAS_BEGUN, Socket};
 
@@ -107,6 +110,7 @@ impl Wires {
                 Some(("in", path)) => wires.input = Some(Reader::open(path)?),
                 Some(("out", path)) => wires.output = Some(Writer::create(path)?),
                 Some(("path", path)) if kind == "link" => wires.link = Some(Link::open(path)?),
+                Some(("tcp", list)) if kind == "link" => wires.link = Some(Link::by_tcp(list)?),
                 Some(("interface", name)) if kind == "packet" => {
                     wires.packet = Some(Packet::open(name)?);
                 }
@@ -118,7 +122,7 @@ impl Wires {
             }
         }
         let lacks = match kind {
-            "link" if wires.link.is_none() => Some("path=FILE"),
+            "link" if wires.link.is_none() => Some("path=FILE or tcp=LIST"),
             "packet" if wires.packet.is_none() => Some("interface=NAME"),
             "pcap" if wires.input.is_none() && wires.output.is_none() => {
                 Some("in=FILE or out=FILE")
