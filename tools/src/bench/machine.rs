@@ -41,9 +41,12 @@ impl Machine {
         }
     }
 
-    /// A warning if other programs kept the processors busy when this was read.
+    /// A warning if other programs kept the processors busy when this was read, or if the load is
+    /// unknown.
     pub fn busy(&self) -> Option<String> {
-        let load: f64 = self.load.parse().ok()?;
+        let Ok(load) = self.load.parse::<f64>() else {
+            return Some("the load of the machine at the start is unknown".to_owned());
+        };
         (load >= BUSY * self.processors as f64).then(|| {
             let processors = counted(self.processors, "processor");
             format!("the machine was busy at the start, load {load:.2} on {processors}")

@@ -113,7 +113,7 @@ unsafe extern "C" fn wait(counter: *mut FidCntr, threshold: u64, timeout: c_int)
 /// [`wait`] by this clock.
 ///
 /// # Safety
-/// As there.
+/// The caller keeps the conditions that libfabric states for the call.
 pub(crate) unsafe fn wait_by(
     clock: &mut impl Clock,
     counter: *mut FidCntr,

@@ -304,7 +304,7 @@ unsafe extern "C" fn sreadfrom(
 /// [`sreadfrom`] by this clock.
 ///
 /// # Safety
-/// As there.
+/// The caller keeps the conditions that libfabric states for the call.
 pub(crate) unsafe fn sread_by(
     clock: &mut impl Clock,
     queue: *mut FidCq,

@@ -172,7 +172,7 @@ unsafe extern "C" fn sread(
 /// [`sread`] by this clock.
 ///
 /// # Safety
-/// As there.
+/// The caller keeps the conditions that libfabric states for the call.
 pub(crate) unsafe fn sread_by(
     clock: &mut impl Clock,
     queue: *mut FidEq,

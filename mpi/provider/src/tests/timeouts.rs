@@ -19,7 +19,7 @@ struct Hand<'a> {
     tick: Duration,
     looks: u32,
     slept: Vec<Duration>,
-    /// What happens after so many looks, and after so many sleeps.
+    /// The closures receive the number of looks, and the number of sleeps, so far.
     looked: &'a mut dyn FnMut(u32),
     woken: &'a mut dyn FnMut(usize),
 }

@@ -11,7 +11,7 @@ macro_rules! refused {
     )+}};
 }
 
-/// As above, where the API answers with a pointer.
+/// A refused call whose result is a pointer returns null.
 macro_rules! null {
     ($($call:ident)+) => {$(
         #[unsafe(no_mangle)]

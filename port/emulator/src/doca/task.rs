@@ -12,7 +12,7 @@ use crate::status::{Given, put};
 
 /// Bytes of the longest message.
 const MESSAGE: usize = 1 << 30;
-/// Most tasks of a kind.
+/// A context has at most this many tasks of each kind.
 const TASKS: u32 = 1 << 15;
 /// Kinds of tasks.
 pub(super) const KINDS: usize = 8;
@@ -103,6 +103,7 @@ fn segment(part: Option<Part>, device: Handle) -> Answer<Option<(u32, u32, u64)>
     match part.filter(|part| part.bytes > 0) {
         Some(part) => {
             let key = super::memory::key(part.mmap, device)?;
+            // `part` refuses more than `MESSAGE` bytes.
             Ok(Some((part.bytes as u32, key, part.address)))
         }
         None => Ok(None),
@@ -144,6 +145,7 @@ fn entry(what: What, parts: &Parts, device: Handle) -> Answer<Entry> {
     if is_write || is_read || is_atomic {
         if let Some(part) = remote {
             let key = super::memory::key(part.mmap, device)?;
+            // `part` refuses more than `MESSAGE` bytes.
             entry[at..at + 8].copy_from_slice(&part.address.to_be_bytes());
             entry[at + 8..at + 12].copy_from_slice(&key.to_be_bytes());
         }

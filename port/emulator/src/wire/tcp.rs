@@ -1,12 +1,13 @@
 //! A link by TCP, for programs on several machines: each listens at its own address of a list, and
 //! has a connection to each of the others, on which it only sends. A datagram follows its length.
-//! Nobody proves who it is: whoever reaches the ports may join.
+//! Programs do not authenticate each other: any that knows the list and reaches the ports may join.
 
 use super::link::{BYTES, Carrier, Joined, PROGRAMS, Socket};
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Error, ErrorKind, Read, Result as Outcome, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -20,8 +21,9 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// Callers that have not said who they are; the oldest goes for one more.
 const CALLERS: usize = 64;
 
-/// Whether a line has said that a caller or a program was refused.
-static SAID: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+/// Whether a line has named a refused caller, and a program that sends nonsense.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+static NONSENSE: AtomicBool = AtomicBool::new(false);
 
 pub(super) struct Tcp {
     listener: TcpListener,
@@ -250,7 +252,7 @@ impl Tcp {
         let is_place = place < self.lines.len() && place != usize::from(self.hello[HELLO - 1]);
         if !is_of_list || !is_place {
             let what = "a caller was refused: it has another list of programs, or is no program";
-            return crate::check::note_once(&SAID, format_args!("DPA_WIRE: {what}"));
+            return crate::check::note_once(&REFUSED, format_args!("DPA_WIRE: {what}"));
         }
         match &mut self.lines[place] {
             Some(_) if !is_late => self.callers.push_back(caller),
@@ -317,7 +319,7 @@ impl Carrier for Tcp {
                     self.lines[place] = None;
                     if error.kind() == ErrorKind::InvalidData {
                         let text = format_args!("DPA_WIRE: a program of the list sends nonsense");
-                        crate::check::note_once(&SAID, text);
+                        crate::check::note_once(&NONSENSE, text);
                     }
                 }
             }
