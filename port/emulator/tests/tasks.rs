@@ -62,6 +62,9 @@ fn tasks_have_bounds() {
         "references 1",
         "references 2",
         "DOCA_ERROR_IN_USE",
+        // More elements than fit into 32 bits, and no place for the buffer, which takes no element.
+        invalid,
+        invalid,
         "9 free",
         "DOCA_ERROR_NO_MEMORY",
         "DOCA_ERROR_NOT_SUPPORTED",

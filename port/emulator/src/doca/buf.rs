@@ -6,8 +6,8 @@ use crate::handle::Handle;
 use crate::status::{Given, put};
 
 pub(super) struct Inventory {
-    elements: usize,
-    free: usize,
+    elements: u32,
+    free: u32,
     is_started: bool,
 }
 
@@ -95,14 +95,26 @@ fn get(
         }
         Ok(())
     })?;
-    make(buf, made).map(|_| ())
+    let given = make(buf, made);
+    if given.is_err() {
+        // The element is free again.
+        with(inventory, |inventory: &mut Inventory| {
+            inventory.free += 1;
+            Ok(())
+        })?;
+    }
+    given.map(|_| ())
 }
 
 calls! {
     fn doca_buf_inventory_create(elements: usize, inventory: Given<Handle>) {
-        if elements == 0 {
-            return Error::InvalidValue.because("an inventory of 0 elements");
-        }
+        let elements = match u32::try_from(elements) {
+            Ok(elements) if elements > 0 => elements,
+            _ => {
+                let why = format!("an inventory of {elements} elements: from 1 to {}", u32::MAX);
+                return Error::InvalidValue.because(why);
+            }
+        };
         make(inventory, Inventory { elements, free: elements, is_started: false }).map(|_| ())
     }
 
@@ -133,12 +145,12 @@ calls! {
 
     fn doca_buf_inventory_get_num_elements(inventory: Handle, count: Given<u32>) {
         let all = with(inventory, |inventory: &mut Inventory| Ok(inventory.elements))?;
-        Ok(put(count, all as u32)?)
+        Ok(put(count, all)?)
     }
 
     fn doca_buf_inventory_get_num_free_elements(inventory: Handle, count: Given<u32>) {
         let free = with(inventory, |inventory: &mut Inventory| Ok(inventory.free))?;
-        Ok(put(count, free as u32)?)
+        Ok(put(count, free)?)
     }
 
     /// A buffer without data.

@@ -293,6 +293,8 @@ static void bounds(struct end *left, struct end *right)
 	CHECK(doca_buf_dec_refcount(from, &before));
 	printf("references %u\n", before);
 	SAY(doca_buf_inventory_destroy(inventory));
+	SAY(doca_buf_inventory_create(1ull << 32, &inventory));
+	SAY(doca_buf_inventory_buf_get_by_addr(inventory, left->map, left->memory, 1, NULL));
 	CHECK(doca_buf_inventory_get_num_free_elements(inventory, &is_free));
 	printf("%u free\n", is_free);
 	for (; is_free; is_free--)
