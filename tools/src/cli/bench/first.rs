@@ -130,14 +130,14 @@ fn bar(share: f64) -> String {
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
-/// Two sentences of what the rates mean: ratios of the rates that the bars show.
+/// Two sentences of what the rates mean. A ratio is the median of those of the same rounds, which
+/// may differ a little from that of the bars.
 fn meaning(report: &Report, out: &mut String) {
-    let median = |scenario: usize, wanted: &str| {
-        let row = rows_of(report, &ROWS[scenario]).find(|row| name(row.point.peer) == wanted);
-        Some(row?.rate()?.median)
+    let row = |scenario: usize, wanted: &str| {
+        rows_of(report, &ROWS[scenario]).find(|row| name(row.point.peer) == wanted)
     };
     let ratio =
-        |scenario, own: &str, other: &str| Some(median(scenario, own)? / median(scenario, other)?);
+        |scenario, own: &str, other: &str| row(scenario, own)?.ratio_to(row(scenario, other)?);
     if let Some(share) = ratio(0, "optimistic", "in order") {
         _ = writeln!(
             out,
@@ -147,8 +147,8 @@ fn meaning(report: &Report, out: &mut String) {
         );
     }
     let against = [
-        ("UCX", 0, "UCX's rate without conflicts"),
-        ("list", 3, "a list's behind 8,192 receives"),
+        ("UCX", 0, "UCX without conflicts"),
+        ("list", 3, "a list behind 8,192 receives"),
     ];
     let told: Vec<String> = against
         .into_iter()
@@ -159,7 +159,7 @@ fn meaning(report: &Report, out: &mut String) {
         })
         .collect();
     if !told.is_empty() {
-        _ = writeln!(out, "in order: {}.", told.join(", "));
+        _ = writeln!(out, "in order, round by round: {}.", told.join(", "));
     }
 }
 
