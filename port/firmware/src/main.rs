@@ -96,7 +96,7 @@ extern "C" fn main() -> ! {
         batch,
         warm,
     };
-    let player = play::run(&mut leader, workers, ends, (harts, apart));
+    let player = play::run(&mut leader, workers, ends, harts, apart);
     println!("heap during the run: {} bytes", HEAP.taken() - taken);
     println!("sent on to software: {}", player.forwarded());
     if let Some(file) = arguments.get("out") {

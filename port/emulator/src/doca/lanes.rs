@@ -140,10 +140,9 @@ impl Lanes {
             // SAFETY: the owner bit of an entry, of which no other knows.
             unsafe { ring.at(entry * format::CQE + format::CQE - 1, 1).write(1) };
         }
-        let places = (ring.clone(), record.clone());
         let made = Cq {
             armed: false,
-            ..Cq::new(NOBODY, places, log_depth, None)
+            ..Cq::new(NOBODY, ring.clone(), record.clone(), log_depth, None)
         };
         let cqn = machine().nic().cqs.insert(|number| Cq { number, ..made });
         let Some(cqn) = cqn else {

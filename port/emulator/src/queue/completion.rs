@@ -102,7 +102,8 @@ impl Cq {
     /// An armed queue with a place for its ring and one for its record, which wakes the thread.
     pub(crate) fn new(
         process: u32,
-        (ring, record): (Place, Place),
+        ring: Place,
+        record: Place,
         log_depth: u8,
         unit: Option<Arc<Unit>>,
     ) -> Self {
@@ -280,7 +281,7 @@ mod tests {
         let [ring, record] = places.map(|place| place.expect("in the heap"));
         // SAFETY: four bytes of the record, which nobody else has.
         unsafe { record.at(0, 4).cast::<u32>().write(consumed.to_be()) };
-        let mut queue = Cq::new(1, (ring, record), LOG_DEPTH, None);
+        let mut queue = Cq::new(1, ring, record, LOG_DEPTH, None);
         queue.producer = producer;
         queue
     }
