@@ -35,7 +35,7 @@ use arguments::Arguments;
 use play::Ends;
 
 #[global_allocator]
-static HEAP: Arena<16> = Arena::empty();
+static HEAP: Arena = Arena::empty(16);
 
 unsafe extern "C" {
     static heap_start: u8;
