@@ -270,7 +270,7 @@ impl Lanes {
         }
         // SAFETY: an entry of the ring, which the NIC has published.
         let entry = unsafe { format::read_words::<{ format::CQE as usize / 8 }>(entry) };
-        let completion = Completion::of(entry.as_flattened());
+        let completion = Completion::parse(entry.as_flattened());
         self.read = self.read.wrapping_add(1);
         set_record(&self.record, self.read & 0xff_ffff);
         let id = completion.user_index;

@@ -31,7 +31,7 @@ impl Completion {
     }
 
     /// What an entry says.
-    pub(crate) fn of(entry: &[u8]) -> Self {
+    pub(crate) fn parse(entry: &[u8]) -> Self {
         let number = format::be32(entry, 0x38);
         Self {
             opcode: entry[0x3f] >> 4,
