@@ -263,7 +263,7 @@ pub struct Paths {
 
 impl Paths {
     /// Converts a NIC's counters; all zero without a message.
-    pub fn of(counts: &Counts) -> Self {
+    pub fn from_counts(counts: &Counts) -> Self {
         let messages = counts.handlers.messages as f64;
         let share = |part: u64, whole: f64| {
             if whole > 0.0 {
