@@ -46,17 +46,22 @@ struct Inner {
     source: Rank,
 }
 
+#[inline(always)]
+fn send(sender: &mut Sender, source: Rank, tag: Tag, bytes: &[u8]) {
+    let envelope = Envelope {
+        comm: COMM,
+        source,
+        tag,
+    };
+    sender
+        .try_send(envelope, bytes, 0)
+        .expect("room for a window");
+}
+
 impl Way for Inner {
     #[inline(always)]
     fn send(&mut self, tag: Tag, bytes: &[u8]) {
-        let envelope = Envelope {
-            comm: COMM,
-            source: self.source,
-            tag,
-        };
-        self.sender
-            .try_send(envelope, bytes, 0)
-            .expect("room for a window");
+        send(&mut self.sender, self.source, tag, bytes);
     }
 
     #[inline(always)]
@@ -132,14 +137,7 @@ struct Wire {
 impl Way for Wire {
     #[inline(always)]
     fn send(&mut self, tag: Tag, bytes: &[u8]) {
-        let envelope = Envelope {
-            comm: COMM,
-            source: self.source,
-            tag,
-        };
-        self.sender
-            .try_send(envelope, bytes, 0)
-            .expect("room for a window");
+        send(&mut self.sender, self.source, tag, bytes);
     }
 
     #[inline(always)]

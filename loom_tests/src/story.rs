@@ -128,7 +128,7 @@ fn page(name: &str, why: &str) -> String {
         requests,
         ..
     } = NOTES.take();
-    let cast = Cast::of(&operations, |recv| {
+    let cast = Cast::new(&operations, |recv| {
         requests.get(recv as usize).copied().flatten()
     });
     let story = Story::new(&cast, &told).titled(

@@ -121,7 +121,7 @@ impl std::fmt::Debug for Searcher {
 
 impl Searcher {
     /// `None` for the list, which is the chain itself.
-    fn of(behind: Behind) -> Option<Self> {
+    fn new(behind: Behind) -> Option<Self> {
         (behind != Behind::List).then(|| Self {
             behind,
             engine: behind.engine(),
@@ -182,7 +182,7 @@ impl<E: Hosted> Parts<E> {
             on_card: 0,
             to_card: false,
             unit,
-            searcher: Searcher::of(behind),
+            searcher: Searcher::new(behind),
             taken: None,
             shares: Shares::default(),
         }

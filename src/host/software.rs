@@ -475,6 +475,12 @@ mod tests {
 
     use super::*;
 
+    const COMM: CommId = CommId(0);
+    const ANY: Selector = Selector {
+        source: SourceSel::Any,
+        tag: TagSel::Any,
+    };
+
     /// Collects all events, running the NIC in between until it is idle.
     fn settle(software: &mut Software, leader: &mut Leader, host: &mut HostPort) -> Vec<Event> {
         let mut events = Vec::new();
@@ -501,16 +507,9 @@ mod tests {
             ..
         } = Nic::new(&config).expect("a NIC can be built");
         let mut software = Software::default();
-        let (comm, any) = (
-            CommId(0),
-            Selector {
-                source: SourceSel::Any,
-                tag: TagSel::Any,
-            },
-        );
-        host.create(comm, 4, Hints::default(), 0).expect("room");
+        host.create(COMM, 4, Hints::default(), 0).expect("room");
         let requests =
-            [1, 2, 3].map(|bytes| host.post(comm, any, vec![0; bytes], 0).expect("room"));
+            [1, 2, 3].map(|bytes| host.post(COMM, ANY, vec![0; bytes], 0).expect("room"));
         settle(&mut software, &mut leader, &mut host);
         assert_eq!(software.stats().posts, 2, "more than fit on the NIC");
         // One receive leaves, so that the other is offered again; that one leaves meanwhile.
@@ -535,14 +534,14 @@ mod tests {
         // its communicator is freed.
         let (resumed, away) = (software.stats().resumed, software.stats().away_ns);
         assert!(resumed > 0 && away > 0, "{:?}", software.stats());
-        host.post(comm, any, vec![0; 4], 0).expect("room");
+        host.post(COMM, ANY, vec![0; 4], 0).expect("room");
         let _ = leader.round(1);
         assert!(matches!(
             software.poll(&mut host),
             Some(Event::Admitted { .. })
         ));
         std::thread::sleep(std::time::Duration::from_millis(2));
-        host.post(comm, any, vec![0; 5], 0).expect("room");
+        host.post(COMM, ANY, vec![0; 5], 0).expect("room");
         let _ = leader.round(1);
         let Some(Event::Admitted { request: second }) = software.poll(&mut host) else {
             panic!("admitted by software")
@@ -553,9 +552,9 @@ mod tests {
             software.poll(&mut host),
             Some(Event::Cancelled { .. })
         ));
-        assert!(!software.free_comm(comm), "it holds a receive");
+        assert!(!software.free_comm(COMM), "it holds a receive");
         assert_eq!(
-            (software.stats().away_ns, software.side(comm).receives),
+            (software.stats().away_ns, software.side(COMM).receives),
             (away, 1)
         );
         let last = RequestId::from_u64(*software.receives.keys().next().expect("the receive"));
@@ -565,8 +564,8 @@ mod tests {
             software.poll(&mut host),
             Some(Event::Cancelled { .. })
         ));
-        assert!(software.free_comm(comm) && software.stats().away_ns >= away + 2_000_000);
-        assert_eq!(software.side(comm).away, None);
+        assert!(software.free_comm(COMM) && software.stats().away_ns >= away + 2_000_000);
+        assert_eq!(software.side(COMM).away, None);
     }
 
     /// Each refused offer doubles the wait for the next one, up to 1024 events. The next fallback
@@ -584,20 +583,13 @@ mod tests {
             ..
         } = Nic::new(&config).expect("a NIC can be built");
         let mut software = Software::default();
-        let (comm, any) = (
-            CommId(0),
-            Selector {
-                source: SourceSel::Any,
-                tag: TagSel::Any,
-            },
-        );
-        host.create(comm, 4, Hints::default(), 0).expect("room");
+        host.create(COMM, 4, Hints::default(), 0).expect("room");
         for length in [3100, 9] {
             let (mut requests, mut offered) = (Vec::new(), Vec::new());
             let before = software.stats();
             while requests.len() < length {
                 let offers = software.stats().offers;
-                requests.push(host.post(comm, any, Vec::new(), 0).expect("room"));
+                requests.push(host.post(COMM, ANY, Vec::new(), 0).expect("room"));
                 settle(&mut software, &mut leader, &mut host);
                 if software.stats().offers > offers {
                     offered.push(software.stats().posts - before.posts);
@@ -628,24 +620,17 @@ mod tests {
             ..
         } = Nic::new(&config).expect("a NIC");
         let mut software = Software::default();
-        let (comm, any) = (
-            CommId(0),
-            Selector {
-                source: SourceSel::Any,
-                tag: TagSel::Any,
-            },
-        );
-        host.create(comm, 4, Hints::default(), 0).expect("room");
+        host.create(COMM, 4, Hints::default(), 0).expect("room");
         for _ in 0..24 {
-            host.post(comm, any, Vec::new(), 0).expect("room");
+            host.post(COMM, ANY, Vec::new(), 0).expect("room");
             settle(&mut software, &mut leader, &mut host);
-            let held = software.side(comm).receives;
+            let held = software.side(COMM).receives;
             assert!(software.is_quiet(), "{held}: nothing is left to try");
         }
         // The receive that found no room sent the NIC's receives along.
-        assert_eq!((software.side(comm).receives, host.offer_most()), (20, 7));
+        assert_eq!((software.side(COMM).receives, host.offer_most()), (20, 7));
         let envelope = dpamatch_vocabulary::Envelope {
-            comm,
+            comm: COMM,
             ..Default::default()
         };
         for left in (0..24).rev() {
@@ -657,6 +642,6 @@ mod tests {
             assert_eq!(received.count(), 1, "{left} are left");
         }
         assert!(software.stats().resumed > 0, "{:?}", software.stats());
-        assert_eq!(software.side(comm).receives, 0);
+        assert_eq!(software.side(COMM).receives, 0);
     }
 }

@@ -237,7 +237,7 @@ impl Table {
     }
 
     /// A table with a row for each item: [`Rows::columns`] says what a row shows.
-    pub fn of<I: IntoIterator>(name: &str, title: impl Into<String>, items: I) -> Rows<I> {
+    pub fn with_rows<I: IntoIterator>(name: &str, title: impl Into<String>, items: I) -> Rows<I> {
         Rows {
             name: name.to_owned(),
             title: title.into(),
@@ -351,7 +351,7 @@ impl Table {
             .iter()
             .map(|note| format!("  {note}\n"))
             .collect();
-        let columns = Grid::of(self).text(width);
+        let columns = Grid::new(self).text(width);
         wrapped(&format!("{}\n{columns}{notes}", self.title), width)
     }
 

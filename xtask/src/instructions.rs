@@ -12,23 +12,108 @@ use std::process::Command;
 use crate::process;
 use crate::{Failure, root, target};
 
-/// The first two and the other words of the counted rows: those of UCX, or the others.
-fn rows(of_ucx: bool) -> impl Iterator<Item = ([&'static str; 2], [&'static str; 3])> {
-    let lines = include_str!("instructions.txt").lines();
-    lines
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .filter_map(move |line| {
-            let words: Vec<&str> = line.split(' ').collect();
-            let &[way, scenario, a, b, c] = words.as_slice() else {
-                panic!("no row: {line}")
-            };
-            (of_ucx == (way == "ucx")).then_some(([way, scenario], [a, b, c]))
-        })
+/// What is counted.
+struct Row {
+    way: &'static str,
+    scenario: &'static str,
+    handlers: u32,
+    /// Messages per window.
+    window: u32,
+    /// Bytes of a message.
+    bytes: u32,
 }
 
-fn number(word: &str) -> u32 {
-    word.parse().unwrap_or_else(|_| panic!("no number: {word}"))
+const fn row(
+    way: &'static str,
+    scenario: &'static str,
+    handlers: u32,
+    window: u32,
+    bytes: u32,
+) -> Row {
+    Row {
+        way,
+        scenario,
+        handlers,
+        window,
+        bytes,
+    }
 }
+
+const ROWS: [Row; 40] = [
+    row("nic", "NC", 32, 128, 8),
+    row("nic", "NC", 32, 1, 8),
+    row("nic", "NC", 32, 1024, 8),
+    row("nic", "NC", 8, 128, 8),
+    row("nic", "NC", 256, 128, 8),
+    row("nic", "WC-FP", 32, 128, 8),
+    row("nic", "WC-SP", 32, 128, 8),
+    row("nic", "MIX", 32, 128, 8),
+    row("nic", "UNEXP", 32, 128, 8),
+    row("nic", "UNEXP", 32, 1024, 8),
+    row("nic", "NC", 32, 128, 64),
+    row("nic", "NC", 32, 128, 256),
+    row("nic", "UNEXP", 32, 128, 64),
+    row("nic", "UNEXP", 32, 128, 256),
+    row("shared-1", "NC", 32, 128, 8),
+    row("shared-2", "NC", 32, 128, 8),
+    row("shared-4", "NC", 32, 128, 8),
+    row("shared-8", "NC", 32, 128, 8),
+    row("shared-1", "WC-FP", 32, 128, 8),
+    row("shared-2", "WC-FP", 32, 128, 8),
+    row("shared-4", "WC-FP", 32, 128, 8),
+    row("shared-8", "WC-FP", 32, 128, 8),
+    row("shared-1", "WC-SP", 32, 128, 8),
+    row("shared-1", "MIX", 32, 128, 8),
+    row("paper-1", "NC", 32, 128, 8),
+    row("paper-1", "WC-FP", 32, 128, 8),
+    row("paper-1", "WC-SP", 32, 128, 8),
+    row("paper-1", "MIX", 32, 128, 8),
+    row("paper-8", "WC-FP", 32, 128, 8),
+    row("endpoint", "NC", 32, 128, 8),
+    row("endpoint", "NC", 32, 1, 8),
+    row("endpoint", "NC", 32, 1024, 8),
+    row("endpoint", "UNEXP", 32, 128, 8),
+    row("endpoint", "NC", 32, 128, 64),
+    row("bins", "NC", 32, 128, 8),
+    row("bins", "UNEXP", 32, 128, 8),
+    row("bins", "NC", 32, 128, 64),
+    row("no-matching", "NC", 32, 128, 8),
+    row("no-matching", "NC", 32, 128, 64),
+    row("no-matching", "NC", 32, 128, 256),
+];
+
+/// A row of UCX.
+struct UcxRow {
+    scenario: &'static str,
+    /// The scenario's arguments of UCX's program.
+    arguments: &'static [&'static str],
+    window: u32,
+    bytes: u32,
+}
+
+const fn ucx(
+    scenario: &'static str,
+    arguments: &'static [&'static str],
+    window: u32,
+    bytes: u32,
+) -> UcxRow {
+    UcxRow {
+        scenario,
+        arguments,
+        window,
+        bytes,
+    }
+}
+
+const UCX_ROWS: [UcxRow; 7] = [
+    ucx("NC", &[], 128, 8),
+    ucx("NC", &[], 1, 8),
+    ucx("NC", &[], 1024, 8),
+    ucx("WC", &["same-tag"], 128, 8),
+    ucx("UNEXP", &["unexpected"], 128, 8),
+    ucx("NC", &[], 128, 64),
+    ucx("NC", &[], 128, 256),
+];
 
 /// Functions that callgrind counts, including their callees.
 const SEND: &str = "*send_window*";
@@ -71,19 +156,26 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         "admit",
         "all"
     );
-    for ([way, scenario], [handlers, window, bytes]) in rows(false) {
+    for row in ROWS {
+        let Row {
+            way,
+            scenario,
+            handlers,
+            window,
+            bytes,
+        } = row;
         let is_shared = way.starts_with("shared-") || way.starts_with("paper-");
         let count = |windows: u32, part: Option<&str>| {
-            let windows = windows.to_string();
-            let arguments = [scenario, &windows, handlers, window, way, bytes];
+            let [windows, handlers, window, bytes] =
+                [windows, handlers, window, bytes].map(|number| number.to_string());
             let mut command = Command::new(&program);
             least(
-                command.args(arguments),
+                command.args([scenario, &windows, &handlers, &window, way, &bytes]),
                 part,
                 if is_shared { RUNS } else { 1 },
             )
         };
-        let part = |part| per_message(number(window), part, count);
+        let part = |part| per_message(window, part, count);
         if is_shared {
             // The other columns would count the polls of idle workers.
             let phases = part(Some(PHASES))?;
@@ -100,7 +192,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         };
         let in_window = all - post - admit;
         print_row(
-            [way, scenario, handlers, window, bytes],
+            &row,
             [
                 send,
                 round - admit,
@@ -112,35 +204,49 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
             ],
         );
     }
-    let ucx = match Ucx::build() {
-        Ok(ucx) => ucx,
+    let peer = match Ucx::build() {
+        Ok(peer) => peer,
         Err(reason) => {
             println!("without UCX: {reason}");
             return Ok(());
         }
     };
-    for ([_, scenario], [word, window, bytes]) in rows(true) {
+    for ucx in UCX_ROWS {
+        let UcxRow {
+            scenario,
+            arguments,
+            window,
+            bytes,
+        } = ucx;
         let count = |windows: u32, part: Option<&str>| {
-            let mut command = ucx.command();
-            command
-                .arg("alone")
-                .args([word].into_iter().filter(|&word| word != "-"));
+            let mut command = peer.command();
+            command.arg("alone").args(arguments);
             command.args([format!("window={window}"), format!("repetitions={windows}")]);
             command.arg(format!("size={bytes}"));
             least(&command, part, RUNS)
         };
-        let part = |part| per_message(number(window), Some(part), count);
+        let part = |part| per_message(window, Some(part), count);
         let (send, collect, post) = (part(SEND)?, part(COLLECT)?, part(POST)?);
         let in_window = send + collect;
         print_row(
-            ["ucx", scenario, "", window, bytes],
+            &row("ucx", scenario, 0, window, bytes),
             [send, 0.0, collect, in_window, post, 0.0, in_window + post],
         );
     }
     Ok(())
 }
 
-fn print_row([way, scenario, handlers, window, bytes]: [&str; 5], counts: [f64; 7]) {
+/// Prints a row; without handlers, the column is empty.
+fn print_row(row: &Row, counts: [f64; 7]) {
+    let Row {
+        way,
+        scenario,
+        handlers,
+        window,
+        bytes,
+    } = row;
+    let handlers = Some(handlers).filter(|&&number| number > 0);
+    let handlers = handlers.map(u32::to_string).unwrap_or_default();
     print!("{way:<12}{scenario:<9}{handlers:>4}{window:>6}{bytes:>6}");
     for count in counts {
         print!("{count:>9.1}");

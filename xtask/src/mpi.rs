@@ -37,27 +37,32 @@ impl Library {
 
     /// The environment that selects a libfabric provider; or, without libfabric, `ucx` or Open
     /// MPI's own shared memory, `sm`.
-    fn environment(&self, way: &'static str) -> Vec<(&'static str, String)> {
-        let lines = include_str!("mpi/environments.txt")
-            .lines()
-            .filter(|line| !line.is_empty());
-        let of_this = lines.filter_map(|line| {
-            let mut words = line.split(' ');
-            let mut is = |what: &str| words.next().is_some_and(|word| word == what || word == "*");
-            let wanted = is(self.name) && is(way_or_provider(way));
-            let (name, value) = words.next()?.split_once('=')?;
-            wanted.then(|| (name, value.replace("WAY", way)))
+    fn environment(&self, way: &'static str) -> Vec<(&'static str, &'static str)> {
+        let mut all = match self.name {
+            "mpich" => vec![("MPIR_CVAR_NOLOCAL", "1")],
+            _ => vec![
+                ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+                ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+            ],
+        };
+        all.extend(match (self.name, way) {
+            ("mpich", "ucx") => vec![("MPIR_CVAR_CH4_NETMOD", "ucx")],
+            ("mpich", "sm") => Vec::new(),
+            ("mpich", _) => vec![("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", way)],
+            (_, "ucx") => vec![
+                ("OMPI_MCA_pml", "ucx"),
+                ("OMPI_MCA_pml_ucx_tls", "any"),
+                ("OMPI_MCA_pml_ucx_devices", "any"),
+            ],
+            (_, "sm") => vec![("OMPI_MCA_pml", "ob1"), ("OMPI_MCA_btl", "self,sm")],
+            _ => vec![
+                ("OMPI_MCA_pml", "cm"),
+                ("OMPI_MCA_mtl", "ofi"),
+                ("OMPI_MCA_opal_common_ofi_provider_include", way),
+            ],
         });
-        of_this.collect()
-    }
-}
-
-/// A way that is not libfabric's, or `provider`.
-fn way_or_provider(way: &str) -> &str {
-    if matches!(way, "ucx" | "sm") {
-        way
-    } else {
-        "provider"
+        all
     }
 }
 

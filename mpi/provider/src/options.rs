@@ -287,20 +287,146 @@ mod tests {
         })
     }
 
-    /// Variables, values and changes of `options.txt`.
-    fn rows() -> impl Iterator<Item = (&'static str, &'static str, Vec<&'static str>)> {
-        let lines = include_str!("options.txt").lines();
-        lines
-            .filter(|line| !line.starts_with('#') && !line.is_empty())
-            .map(|line| {
-                let mut columns = line.split(" | ");
-                let (name, value) = columns
-                    .next()
-                    .and_then(|first| first.split_once('='))
-                    .expect("one");
-                (name, value, columns.collect())
-            })
-    }
+    /// A part of the options' text, and what a variable makes of it.
+    type Change = (&'static str, &'static str);
+
+    const SHARED: Change = ("always_shared: false", "always_shared: true");
+
+    /// Variables without `DPAMATCH_`, values, and what these change.
+    const CHANGES: [(&str, &str, &[Change]); 24] = [
+        ("HANDLERS", "8", &[("handlers: 32", "handlers: 8"), SHARED]),
+        (
+            "WORKERS",
+            "2",
+            &[
+                ("workers: 1", "workers: 2"),
+                ("threads: false", "threads: true"),
+                SHARED,
+            ],
+        ),
+        (
+            "SLICE_MIN",
+            "3",
+            &[("slice_min: 0", "slice_min: 3"), SHARED],
+        ),
+        ("RECEIVES", "9", &[("receives: 1024", "receives: 9")]),
+        (
+            "COMMUNICATORS",
+            "3",
+            &[("communicators: 16", "communicators: 3")],
+        ),
+        ("UNEXPECTED", "5", &[("unexpected: 4096", "unexpected: 5")]),
+        (
+            "BINS",
+            "64",
+            &[("BinCount(256)", "BinCount(64)"), ("bins: 256", "bins: 64")],
+        ),
+        (
+            "FAST_PATH",
+            "off",
+            &[("fast_path: Sequence", "fast_path: Off"), SHARED],
+        ),
+        (
+            "FAST_PATH",
+            "prefix",
+            &[("fast_path: Sequence", "fast_path: Prefix"), SHARED],
+        ),
+        (
+            "EARLY_CHECK",
+            "on",
+            &[("early_check: false", "early_check: true"), SHARED],
+        ),
+        (
+            "REMOVAL",
+            "eager",
+            &[("removal: Lazy", "removal: Eager"), SHARED],
+        ),
+        (
+            "DOMAINS",
+            "paper",
+            &[("domains: Keyed", "domains: Paper"), SHARED],
+        ),
+        (
+            "BARRIER",
+            "bitmap",
+            &[("barrier: Lanes", "barrier: Bitmap"), SHARED],
+        ),
+        (
+            "HASHES",
+            "verify",
+            &[("inline_hashes: Trust", "inline_hashes: Verify"), SHARED],
+        ),
+        ("STATS", "x", &[("stats: None", "stats: Some(\"x\")")]),
+        (
+            "LOG",
+            "y",
+            &[
+                ("log: None", "log: Some(\"y\")"),
+                ("log_order: false", "log_order: true"),
+            ],
+        ),
+        (
+            "KEEP_OFF",
+            "collective, user 12",
+            &[("keep_off: []", "keep_off: [\"collective\", \"user 12\"]")],
+        ),
+        (
+            "READ_PEERS",
+            "off",
+            &[("read_peers: true", "read_peers: false")],
+        ),
+        ("TCP", "on", &[("tcp: Off", "tcp: Outside")]),
+        (
+            "RING_LINES",
+            "512",
+            &[("ring_lines: 1024", "ring_lines: 512")],
+        ),
+        (
+            "READ_PEERS",
+            "on",
+            &[("read_peers: true", "read_peers: true")],
+        ),
+        ("YIELD", "7", &[("yield_after: 16384", "yield_after: 7")]),
+        (
+            "WAITING_MAX",
+            "1",
+            &[("waiting_max: 1048576", "waiting_max: 1")],
+        ),
+        (
+            "RING_LINES",
+            "1048576",
+            &[("ring_lines: 1024", "ring_lines: 1048576")],
+        ),
+    ];
+
+    const PARTS: &str = "user, collective, control or unknown, each with a number or \
+         without, as in: user 2, collective";
+
+    /// Variables, values, and what was expected instead.
+    const REFUSED: [(&str, &str, &str); 16] = [
+        ("WAITING_MAX", "0", "a number from 1"),
+        ("WAITING_MAX", "-1", "a number from 1"),
+        ("HANDLERS", "many", "a number"),
+        (
+            "ENGINE",
+            "magic",
+            "an engine: unknown engine magic; known: optimistic, list, bins, col-pnp, col-ll, \
+             ll-pnp, simd, rank-array, 4d, ucx, optimistic-seq, adaptive, constant, hw-list, \
+             portals, alpu, oracle",
+        ),
+        ("FAST_PATH", "on", "one of off, literal, prefix, sequence"),
+        ("BINS", "0", "1 to 65536"),
+        ("TCP", "nowhere", "off, on, auto or an address"),
+        ("RING_LINES", "1000", "a power of two, 512 to 1048576"),
+        ("RING_LINES", "256", "a power of two, 512 to 1048576"),
+        ("RING_LINES", "513", "a power of two, 512 to 1048576"),
+        ("RING_LINES", "2097152", "a power of two, 512 to 1048576"),
+        ("LOG", "", "a folder"),
+        ("KEEP_OFF", "user 2,world", PARTS),
+        ("KEEP_OFF", "user x", PARTS),
+        ("KEEP_OFF", "user 02", PARTS),
+        ("KEEP_OFF", "user +2", PARTS),
+    ];
 
     /// Each variable changes what it names, and nothing else. Nonsense is named.
     #[test]
@@ -310,25 +436,27 @@ mod tests {
             format!("{:#?}\n", ProviderOptions::of_nothing()),
             include_str!("defaults.txt")
         );
-        let rows: Vec<(&str, &str, Vec<&str>)> = rows().collect();
-        let names: BTreeSet<_> = rows.iter().map(|row| row.0).chain(["ENGINE"]).collect();
+        let names = CHANGES.map(|(name, ..)| name).into_iter().chain(["ENGINE"]);
         assert!(
-            variables().collect::<BTreeSet<_>>() == names,
+            variables().collect::<BTreeSet<_>>() == names.collect(),
             "a variable has no row"
         );
-        for (name, value, changes) in rows {
+        for (name, value, changes) in CHANGES {
             let mut expected = text(&[]);
-            if let Some(message) = changes[0].strip_prefix("refused: ") {
-                assert_eq!(read(&[(name, value)]).expect_err("nonsense"), message);
-                continue;
-            }
-            for change in changes {
-                let (before, after) = change.split_once(" -> ").expect("two texts");
+            for (before, after) in changes {
                 assert_eq!(expected.matches(before).count(), 1, "{before}");
                 expected = expected.replace(before, after);
             }
             assert_eq!(text(&[(name, value)]), expected, "DPAMATCH_{name}={value}");
         }
+        for (name, value, expected) in REFUSED {
+            let message = format!("DPAMATCH_{name}={value}: expected {expected}");
+            assert_eq!(read(&[(name, value)]).expect_err("nonsense"), message);
+        }
+        assert_eq!(
+            read(&[("HANDLERS", "1000")]).expect_err("nonsense"),
+            "the emulated NIC cannot be built: handlers is 1000, must be 1 to 256"
+        );
         let engine = |name| Ok::<_, String>(read(&[("ENGINE", name)])?.engine.map(|one| one.name));
         assert_eq!(engine("list"), Ok(Some("list")));
         assert_eq!(engine("optimistic"), Ok(None));

@@ -45,7 +45,7 @@ pub(super) fn untimed(all: &[&Measurement], rounds: usize) -> Option<String> {
 pub(super) fn disturbed(all: &[&Measurement]) -> Vec<String> {
     let mut spreads = Vec::new();
     for own in all {
-        let summary = Summary::of(&own.ns);
+        let summary = Summary::from_values(&own.ns);
         spreads.extend(summary.map(|it| (100.0 * (it.max - it.min) / it.median, own)));
     }
     spreads.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -246,7 +246,7 @@ impl Measurement {
     }
 
     pub fn ns_per_match(&self) -> Option<f64> {
-        Summary::of(&self.ns).map(|summary| summary.median)
+        Summary::from_values(&self.ns).map(|summary| summary.median)
     }
 
     /// Speed-up over another engine: median over their common rounds.
@@ -257,7 +257,7 @@ impl Measurement {
             .zip(&other.ns)
             .map(|(own, other)| other / own)
             .collect();
-        Summary::of(&ratios).map(|summary| summary.median)
+        Summary::from_values(&ratios).map(|summary| summary.median)
     }
 }
 

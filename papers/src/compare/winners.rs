@@ -3,14 +3,15 @@
 use super::experiment::{Experiment, Report};
 use dpamatch_tools::table::{Cell, Table};
 
-/// A situation, the experiment and the columns' values that show it, the last of such cases, and
-/// the figure that decides.
-type Situation = (
-    &'static str,
-    Experiment,
-    &'static [(&'static str, &'static str)],
-    &'static str,
-);
+/// A situation, and where an experiment shows it.
+struct Situation {
+    name: &'static str,
+    experiment: Experiment,
+    /// Columns and their values. The last of such cases is taken.
+    keys: &'static [(&'static str, &'static str)],
+    /// The column that decides.
+    figure: &'static str,
+}
 
 const STEPS: &str = "steps_per_match";
 
@@ -18,16 +19,16 @@ const STEPS: &str = "steps_per_match";
 const SITUATIONS: [Situation; 10] = {
     use Experiment::{Any, Depth, Memory, Patterns, Rate, Search};
     [
-        ("long queue, in order", Rate, &[("senders", "many"), ("queue", "PRQ"), ("order", "forward")], STEPS),
-        ("long queue, many senders, reverse", Rate, &[("senders", "many"), ("queue", "PRQ"), ("order", "reverse")], STEPS),
-        ("long queue, one sender, reverse", Rate, &[("senders", "one"), ("queue", "PRQ"), ("order", "reverse")], STEPS),
-        ("a tenth of receives from any source", Any, &[("queue", "PRQ"), ("any_percent", "10")], STEPS),
-        ("all receives from any source", Any, &[("queue", "PRQ"), ("any_percent", "100")], STEPS),
-        ("unexpected, reverse, largest job", Search, &[("queue", "UMQ"), ("order", "reverse")], STEPS),
-        ("behind the deepest entries that stay", Depth, &[("queue", "PRQ"), ("senders", "one")], STEPS),
-        ("gather at a root", Patterns, &[("pattern", "gather")], STEPS),
-        ("halo exchange", Patterns, &[("pattern", "halo3d")], STEPS),
-        ("bytes: one request, a million ranks", Memory, &[("communicator", "1048576"), ("requests", "1")], "bytes"),
+        Situation { name: "long queue, in order", experiment: Rate, keys: &[("senders", "many"), ("queue", "PRQ"), ("order", "forward")], figure: STEPS },
+        Situation { name: "long queue, many senders, reverse", experiment: Rate, keys: &[("senders", "many"), ("queue", "PRQ"), ("order", "reverse")], figure: STEPS },
+        Situation { name: "long queue, one sender, reverse", experiment: Rate, keys: &[("senders", "one"), ("queue", "PRQ"), ("order", "reverse")], figure: STEPS },
+        Situation { name: "a tenth of receives from any source", experiment: Any, keys: &[("queue", "PRQ"), ("any_percent", "10")], figure: STEPS },
+        Situation { name: "all receives from any source", experiment: Any, keys: &[("queue", "PRQ"), ("any_percent", "100")], figure: STEPS },
+        Situation { name: "unexpected, reverse, largest job", experiment: Search, keys: &[("queue", "UMQ"), ("order", "reverse")], figure: STEPS },
+        Situation { name: "behind the deepest entries that stay", experiment: Depth, keys: &[("queue", "PRQ"), ("senders", "one")], figure: STEPS },
+        Situation { name: "gather at a root", experiment: Patterns, keys: &[("pattern", "gather")], figure: STEPS },
+        Situation { name: "halo exchange", experiment: Patterns, keys: &[("pattern", "halo3d")], figure: STEPS },
+        Situation { name: "bytes: one request, a million ranks", experiment: Memory, keys: &[("communicator", "1048576"), ("requests", "1")], figure: "bytes" },
     ]
 };
 
@@ -37,7 +38,8 @@ const AS_GOOD: f64 = 1.05;
 const NAMES_MAX: usize = 3;
 
 /// The engines of a situation with their figures, best first; equal ones in the order of the data.
-fn ranked<'a>((_, _, keys, figure): &Situation, report: &'a Report) -> Vec<(&'a str, f64)> {
+fn ranked<'a>(situation: &Situation, report: &'a Report) -> Vec<(&'a str, f64)> {
+    let Situation { keys, figure, .. } = situation;
     let place = |table: &Table, name: &str| table.columns.iter().position(|it| it == name);
     let tables = report.data.iter();
     let Some((table, figure, engine)) = tables
@@ -70,7 +72,7 @@ pub fn winners(reports: &[(Experiment, Report)]) -> Table {
     for situation in &SITUATIONS {
         let report = reports
             .iter()
-            .find(|(experiment, _)| *experiment == situation.1);
+            .find(|(experiment, _)| *experiment == situation.experiment);
         let engines = report
             .map(|(_, report)| ranked(situation, report))
             .unwrap_or_default();
@@ -91,7 +93,7 @@ pub fn winners(reports: &[(Experiment, Report)]) -> Table {
             .find(|(name, _)| *name == "list")
             .map(|(_, value)| *value);
         table.row([
-            ("situation", situation.0.into()),
+            ("situation", situation.name.into()),
             ("best", names.join(", ").into()),
             ("value", best.into()),
             ("list", list.into()),

@@ -104,7 +104,7 @@ impl PhaseCost {
     ///
     /// # Complexity
     /// O(messages log messages).
-    pub fn of(
+    pub fn new(
         profile: &Profile,
         ranks: u32,
         messages: &[Message],
@@ -241,13 +241,13 @@ mod tests {
 
     #[test]
     fn nothing_costs_nothing() {
-        let cost = PhaseCost::of(&Profile::blue_waters(), 0, &[], None, None);
+        let cost = PhaseCost::new(&Profile::blue_waters(), 0, &[], None, None);
         assert_eq!(
             (cost.split(QueueTerm::Third), cost.received_max()),
             (Split::default(), 0)
         );
         // Without traffic between nodes no link is used either.
-        let near = PhaseCost::of(&Profile::blue_waters(), 16, &[message(0, 1, 8)], None, None);
+        let near = PhaseCost::new(&Profile::blue_waters(), 16, &[message(0, 1, 8)], None, None);
         assert_eq!(
             (near.hops, near.link_bytes, near.contention_s),
             (0.0, 0.0, 0.0)

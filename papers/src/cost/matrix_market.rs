@@ -189,15 +189,54 @@ mod tests {
     #[test]
     fn wrong_files_are_named_with_the_line() {
         let good = "%%MatrixMarket matrix coordinate real general\n% c\n2 2 2\n1 1 1\n2 2 1\n";
-        let cases = include_str!("matrix_market.txt").lines();
         assert!(read(good.as_bytes()).is_ok());
-        for case in cases {
-            let case = case.replace("\\n", "\n");
-            let [old, new, message] = case.split(" | ").collect::<Vec<_>>()[..] else {
-                panic!("{case}");
-            };
+        for (old, new, message) in [
+            (
+                "%%MatrixMarket",
+                "%MatrixMarket",
+                "line 1: must be %%MatrixMarket",
+            ),
+            (
+                "coordinate",
+                "array",
+                "line 1: format is array, must be coordinate",
+            ),
+            ("real", "quaternion", "line 1: field is quaternion"),
+            ("general", "odd", "line 1: symmetry is odd"),
+            ("2 2 2", "2 2", "line 3: has 2 numbers"),
+            ("2 2 2", "2 x 2", "line 3: \"x\" is no number from 0 up"),
+            ("2 2 2", "2 5000000000 2", "line 3: columns is 5000000000"),
+            (
+                "2 2 2",
+                "2 2 99999999999999",
+                "line 5: the file ends after entry 2 of 99999999999999",
+            ),
+            (
+                "2 2 2",
+                "2 2 1",
+                "line 5: more entries than the 1 announced",
+            ),
+            ("1 1 1", "0 1 1", "line 4: row is 0, must be from 1 to 2"),
+            ("1 1 1", "1 3 1", "line 4: column is 3, must be from 1 to 2"),
+            ("1 1 1", "1", "line 4: the column is missing"),
+            (
+                "1 1 1",
+                "1 1",
+                "line 4: has 0 values after row and column, the field needs 1",
+            ),
+            (
+                "1 1 1",
+                "1 1 one",
+                "line 4: value is \"one\", must be a number",
+            ),
+            (
+                "real general\n% c\n2 2",
+                "real symmetric\n% c\n2 3",
+                "line 3: a symmetric matrix has 2 rows and 3",
+            ),
+        ] {
             let text = good.replacen(old, new, 1);
-            assert_ne!(text, good, "{case}");
+            assert_ne!(text, good, "{message}");
             let error = read(text.as_bytes()).expect_err(message).to_string();
             assert!(error.starts_with(message), "{message}: {error}");
         }

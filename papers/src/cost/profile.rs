@@ -309,11 +309,35 @@ mod tests {
     #[test]
     fn wrong_profiles_are_named_with_key_or_line() {
         let text = BUILT_IN[0].1;
-        let cases = include_str!("profile.txt").lines();
-        for case in cases {
-            let [old, new, message] = case.split(" | ").collect::<Vec<_>>()[..] else {
-                panic!("{case}");
-            };
+        for (old, new, message) in [
+            (
+                "gamma_s = 8.4e-9",
+                "gamma_s = -1.0",
+                "queue.gamma_s is -1, must be finite and not negative",
+            ),
+            (
+                "alpha_s = 1.2e-6",
+                "alpha_s = nan",
+                "node.eager.alpha_s is NaN",
+            ),
+            (
+                "= 6.6e9",
+                "= 0.0",
+                "network.rendezvous.node_rate_bytes_per_s is 0, must be above 0",
+            ),
+            (
+                "sockets_per_node = 2",
+                "sockets_per_node = 0",
+                "layout.sockets_per_node is 0",
+            ),
+            (
+                "eager_max_bytes = 8192",
+                "eager_max_bytes = 1",
+                "limits.eager_max_bytes is 1, must be at least",
+            ),
+            ("gamma_s", "gama_s", "line 16"),
+            ("name =", "name", "line 3"),
+        ] {
             let error = Profile::parse(&text.replacen(old, new, 1))
                 .expect_err(new)
                 .to_string();

@@ -39,14 +39,22 @@ fn is_on() -> bool {
     TIMELINE.is_some()
 }
 
-/// Adds an event: a phase of the format, the process and the track, a name, and more members.
-fn event(phase: char, (process, track): (u32, u32), name: Arguments<'_>, more: Arguments<'_>) {
+/// A line of the timeline: a thread of a process, or a completion queue of the NIC.
+#[derive(Clone, Copy)]
+struct Track {
+    process: u32,
+    number: u32,
+}
+
+/// Adds an event: a phase of the format, its track, a name, and more members.
+fn event(phase: char, track: Track, name: Arguments<'_>, more: Arguments<'_>) {
+    let Track { process, number } = track;
     let Some(timeline) = &*TIMELINE else { return };
     let mut timeline = lock(timeline);
     let begin = if timeline.bytes == 0 { "[" } else { "," };
     let time = nanoseconds() as f64 / 1e3;
     let mut text = format!(
-        "{begin}\n{{\"ph\":\"{phase}\",\"ts\":{time:.3},\"pid\":{process},\"tid\":{track},\
+        "{begin}\n{{\"ph\":\"{phase}\",\"ts\":{time:.3},\"pid\":{process},\"tid\":{number},\
          \"name\":\"{name}\"{more}}}"
     );
     let bytes = text.len() as u64;
@@ -61,8 +69,11 @@ fn event(phase: char, (process, track): (u32, u32), name: Arguments<'_>, more: A
     }
 }
 
-fn track(unit: &Unit) -> (u32, u32) {
-    (unit.process.id, unit.id)
+fn track(unit: &Unit) -> Track {
+    Track {
+        process: unit.process.id,
+        number: unit.id,
+    }
 }
 
 /// A thread begins an activation.
@@ -110,7 +121,10 @@ pub(crate) fn completion(cqn: u32, opcode: u8, bytes: u32) {
         let more = format_args!(",\"s\":\"t\",\"args\":{{\"opcode\":{opcode},\"bytes\":{bytes}}}");
         event(
             'i',
-            (NIC, cqn),
+            Track {
+                process: NIC,
+                number: cqn,
+            },
             format_args!("completion of queue {cqn:#x}"),
             more,
         );

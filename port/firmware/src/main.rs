@@ -35,7 +35,7 @@ use arguments::Arguments;
 use play::Ends;
 
 #[global_allocator]
-static HEAP: Arena<16> = Arena::empty();
+static HEAP: Arena = Arena::empty(16);
 
 unsafe extern "C" {
     static heap_start: u8;
@@ -96,7 +96,7 @@ extern "C" fn main() -> ! {
         batch,
         warm,
     };
-    let player = play::run(&mut leader, workers, ends, (harts, apart));
+    let player = play::run(&mut leader, workers, ends, harts, apart);
     println!("heap during the run: {} bytes", HEAP.taken() - taken);
     println!("sent on to software: {}", player.forwarded());
     if let Some(file) = arguments.get("out") {

@@ -60,7 +60,8 @@ pub(crate) fn run(
     leader: &mut Leader,
     workers: Vec<Worker>,
     ends: Ends,
-    (harts, apart): (usize, bool),
+    harts: usize,
+    apart: bool,
 ) -> &'static Player {
     for worker in workers {
         WORKERS[worker.index()].store(Box::into_raw(Box::new(worker)), Release);

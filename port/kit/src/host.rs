@@ -27,7 +27,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    fn of(bytes: &[u8]) -> Self {
+    fn new(bytes: &[u8]) -> Self {
         Self {
             start: bytes.as_ptr(),
             length: bytes.len(),
@@ -108,13 +108,13 @@ unsafe extern "C" fn dpamatch_host_play(
         .create(bins, &mut wait)
         .and_then(|()| player.play(&mut wait));
     *error = played.err().unwrap_or_default();
-    Bytes::of(error.as_bytes())
+    Bytes::new(error.as_bytes())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dpamatch_host_outcomes(host: *const Host) -> Bytes {
     // SAFETY: no other call runs.
-    Bytes::of(unsafe { &(*host).player }.outcomes())
+    Bytes::new(unsafe { &(*host).player }.outcomes())
 }
 
 #[unsafe(no_mangle)]

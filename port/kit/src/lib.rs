@@ -14,7 +14,7 @@ use dpamatch_player::Arena;
 
 /// Every allocation begins a cache line, since the card writes back whole lines.
 #[global_allocator]
-static ARENA: Arena<64> = Arena::empty();
+static ARENA: Arena = Arena::empty(64);
 
 unsafe extern "C" {
     fn dpamatch_panicked() -> !;

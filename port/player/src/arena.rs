@@ -5,9 +5,11 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// One range of zeros, given out from its start. Each allocation is aligned to at least `LEAST`.
+/// One range of zeros, given out from its start. Each allocation is aligned to
+/// at least `align`.
 #[derive(Debug)]
-pub struct Arena<const LEAST: usize> {
+pub struct Arena {
+    align: usize,
     start: AtomicUsize,
     /// First free byte.
     next: AtomicUsize,
@@ -15,10 +17,11 @@ pub struct Arena<const LEAST: usize> {
 }
 
 // ordering: `hand_over` comes before all other calls.
-impl<const LEAST: usize> Arena<LEAST> {
-    /// An arena without memory.
-    pub const fn empty() -> Self {
+impl Arena {
+    /// An arena without memory, whose allocations are aligned to at least this power of two.
+    pub const fn empty(align: usize) -> Self {
         Self {
+            align,
             start: AtomicUsize::new(0),
             next: AtomicUsize::new(0),
             end: AtomicUsize::new(0),
@@ -43,7 +46,7 @@ impl<const LEAST: usize> Arena<LEAST> {
 
 // SAFETY: each call gets its own range out of the one that was handed over; no range is given out
 // twice.
-unsafe impl<const LEAST: usize> GlobalAlloc for Arena<LEAST> {
+unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // ordering: `hand_over` comes before all other calls.
         let end = self.end.load(Relaxed);
@@ -51,7 +54,7 @@ unsafe impl<const LEAST: usize> GlobalAlloc for Arena<LEAST> {
         let mut next = self.next.load(Relaxed);
         // ordering: as above.
         loop {
-            let first = next.next_multiple_of(layout.align().max(LEAST));
+            let first = next.next_multiple_of(layout.align().max(self.align));
             let Some(after) = first
                 .checked_add(layout.size())
                 .filter(|&after| after <= end)

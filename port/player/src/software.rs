@@ -24,13 +24,14 @@ impl Software {
             Event::PostForwarded { request } => {
                 let (comm, selector) = port.describe(request.id())?;
                 self.forwarded += 1;
-                let (request, message) = self.lists.post(request, comm, selector)?;
-                deliver(port, request, message, true)
+                let (request, (message, payload)) = self.lists.post(request, comm, selector)?;
+                deliver(port, request, message, payload, true)
             }
             Event::ArrivalForwarded { message, payload } => {
                 self.forwarded += 1;
-                let (request, message) = self.lists.arrive((message, payload), message.envelope)?;
-                deliver(port, request, message, false)
+                let arrival = (message, payload);
+                let (request, (message, payload)) = self.lists.arrive(arrival, message.envelope)?;
+                deliver(port, request, message, payload, false)
             }
             Event::CancelForwarded { request, .. } => {
                 let cancelled = self.lists.cancel(|receive| receive.id() == request);
@@ -76,7 +77,8 @@ impl Software {
 fn deliver(
     port: &mut HostPort,
     forwarded: ForwardedRequest,
-    (message, payload): (Message, Payload),
+    message: Message,
+    payload: Payload,
     late: bool,
 ) -> Option<Event> {
     let request: RequestId = forwarded.id();

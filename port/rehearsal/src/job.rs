@@ -75,7 +75,7 @@ impl Job {
             ""
         };
         let arguments = format!("{fast}order=free batch={window} warm={}", 2 * WARM_UP);
-        Self::of(
+        Self::new(
             workload.name().to_owned(),
             arguments,
             &events(workload, windows, window),
@@ -90,11 +90,11 @@ impl Job {
             .for_each(|event| renumber(event, &mut comms));
         let (comms, room) = (comms.len().max(1), events + 1);
         let arguments = format!("comms={comms} receives={room} unexpected={room}");
-        Self::of(format!("{profile} {seed}"), arguments, &list)
+        Self::new(format!("{profile} {seed}"), arguments, &list)
     }
 
     /// A stream of these events.
-    pub fn of(name: String, arguments: String, events: &[Event]) -> Self {
+    pub fn new(name: String, arguments: String, events: &[Event]) -> Self {
         Self {
             name,
             harts: 1,

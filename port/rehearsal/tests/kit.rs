@@ -24,7 +24,7 @@ fn behind_a_slow_read() -> Job {
     };
     let lines: String = (0..9).map(post).chain((0..9).map(arrive)).collect();
     let events: Result<Vec<_>, _> = Reader::new(lines.as_bytes()).collect();
-    Job::of(
+    Job::new(
         "slow read".to_owned(),
         String::new(),
         &events.expect("events"),

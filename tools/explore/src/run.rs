@@ -47,7 +47,7 @@ impl Run {
             .map(|(&request, &name)| (name, request))
             .collect();
         Story::new(
-            &Cast::of(&setup.operations, |name| requests.get(&name).copied()),
+            &Cast::new(&setup.operations, |name| requests.get(&name).copied()),
             &self.told,
         )
     }

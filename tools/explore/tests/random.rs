@@ -18,6 +18,7 @@ mod paths;
 mod story;
 #[path = "../../../loom_tests/src/stream.rs"]
 mod stream;
+mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use shuttle::{Config, Runner};
 
 use paths::Paths;
 use stream::{Crew, Stream, cancel, post, send, tiny};
+use support::Seeded;
 
 /// Stack of a thread: a worker's scratch is for 64 handlers here.
 const STACK_BYTES: usize = 1 << 18;
@@ -39,18 +41,6 @@ enum Choice {
     Random,
     /// Priorities that change at this many points (probabilistic concurrency testing).
     Pct(usize),
-}
-
-/// Seeded numbers (splitmix64), equal on every machine.
-struct Seeded(u64);
-
-impl Seeded {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % end
-    }
 }
 
 /// Runs of posts and of messages over few keys, with wildcards: conflicts of every kind.

@@ -1,5 +1,7 @@
 //! Schedules: results in the caller's names, repetition, exhaustive exploration, shortening.
 
+mod support;
+
 use dpamatch_explore::{
     Barrier, Domains, Ending, FastPath, Removal, Run, Setup, Turns, arrive, cancel, explore, fault,
     post, replay, test_text,
@@ -53,16 +55,9 @@ fn a_schedule_comes_again_from_its_text() {
     }
 }
 
-fn random(state: &mut u64, end: u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (mixed ^ (mixed >> 31)) % end
-}
-
 fn random_stream(seed: u64) -> Vec<Operation> {
-    let mut state = seed;
-    let mut draw = |end| random(&mut state, end);
+    let mut seeded = support::Seeded(seed);
+    let mut draw = |end| seeded.below(end);
     let (mut posts, mut sends) = (0, 0);
     let mut operations = Vec::new();
     for _ in 0..3 {

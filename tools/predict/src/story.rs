@@ -32,7 +32,7 @@ pub fn story(setup: &Setup, sequence: &Sequence, block: usize) -> Result<Story, 
     WANTED.set(false);
     let Notes { told, requests, .. } = NOTES.take();
     run?;
-    let cast = Cast::of(sequence.operations(), |name| requests.get(&name).copied());
+    let cast = Cast::new(sequence.operations(), |name| requests.get(&name).copied());
     Ok(Story::new(&cast, &told).from_block(block))
 }
 

@@ -11,7 +11,8 @@ use dpamatch::engine::{BinCount, Oracle};
 use dpamatch::registry::EngineOptions;
 use dpamatch_traces::OpenOptions;
 
-const BLANK: Transfer = Transfer {
+/// An eager send of 4 bytes with tag 0 to rank 0.
+pub(crate) const BLANK: Transfer = Transfer {
     peer: 0,
     tag: 0,
     bytes: 4,

@@ -9,7 +9,7 @@
 mod advice;
 mod align;
 #[cfg(test)]
-mod by_hand;
+pub(crate) mod by_hand;
 mod collect;
 mod communicators;
 mod engines;

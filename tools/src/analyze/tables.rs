@@ -183,35 +183,37 @@ pub(super) fn worst_ranks(report: &Report) -> Table {
         .map(|rank| (rank.rank, &rank.totals))
         .collect();
     ranks.sort_by_key(|(_, it)| std::cmp::Reverse(it.traffic.unexpected));
-    let table = Table::of("ranks", "Ranks, most unexpected messages first", ranks).columns(&[
-        ("rank", |it| it.0.into()),
-        ("sends", |it| it.1.traffic.sends.into()),
-        ("sent_bytes", |it| it.1.traffic.bytes_sent.into()),
-        ("messages", |it| it.1.traffic.messages().into()),
-        ("unexpected", |it| it.1.traffic.unexpected.into()),
-        ("communicating_percent", |it| {
-            percent(it.1.communicating_ns(), it.1.run_ns).into()
-        }),
-        ("unexpected_percent", |it| {
-            percent(it.1.traffic.unexpected, it.1.traffic.messages()).into()
-        }),
-        ("posted_max", |it| it.1.needs.descriptors.into()),
-        ("unexpected_max", |it| it.1.needs.unexpected.into()),
-        ("receives_left", |it| it.1.traffic.receives_left.into()),
-        ("messages_left", |it| it.1.traffic.messages_left.into()),
-    ]);
+    let table =
+        Table::with_rows("ranks", "Ranks, most unexpected messages first", ranks).columns(&[
+            ("rank", |it| it.0.into()),
+            ("sends", |it| it.1.traffic.sends.into()),
+            ("sent_bytes", |it| it.1.traffic.bytes_sent.into()),
+            ("messages", |it| it.1.traffic.messages().into()),
+            ("unexpected", |it| it.1.traffic.unexpected.into()),
+            ("communicating_percent", |it| {
+                percent(it.1.communicating_ns(), it.1.run_ns).into()
+            }),
+            ("unexpected_percent", |it| {
+                percent(it.1.traffic.unexpected, it.1.traffic.messages()).into()
+            }),
+            ("posted_max", |it| it.1.needs.descriptors.into()),
+            ("unexpected_max", |it| it.1.needs.unexpected.into()),
+            ("receives_left", |it| it.1.traffic.receives_left.into()),
+            ("messages_left", |it| it.1.traffic.messages_left.into()),
+        ]);
     cut(table, RANKS_TOLD)
 }
 
 /// Unexpected messages in several legal orders, the report's own first.
 fn orders(report: &Report) -> Table {
     let spread = &report.unexpected_by_order;
-    let table = Table::of("orders", "Unexpected messages by order", &spread.orders).columns(&[
-        ("order", |it| it.order.as_str().into()),
-        ("expected", |it| it.expected.into()),
-        ("unexpected", |it| it.unexpected.into()),
-        ("unexpected_percent", |it| it.percent().into()),
-    ]);
+    let table =
+        Table::with_rows("orders", "Unexpected messages by order", &spread.orders).columns(&[
+            ("order", |it| it.order.as_str().into()),
+            ("expected", |it| it.expected.into()),
+            ("unexpected", |it| it.unexpected.into()),
+            ("unexpected_percent", |it| it.percent().into()),
+        ]);
     let range = spread.words().map(|range| format!("unexpected: {range}"));
     let left_out = spread.left_out.as_ref();
     let left_out = left_out.map(|why| format!("not computed: {why}"));
@@ -222,7 +224,7 @@ fn orders(report: &Report) -> Table {
 }
 
 fn applications(reports: &[&Report]) -> Table {
-    Table::of("applications", "Calls, messages and NIC resources", reports).columns(&[
+    Table::with_rows("applications", "Calls, messages and NIC resources", reports).columns(&[
         ("application", |it| it.name.as_str().into()),
         ("processes", |it| it.processes.into()),
         ("ranks", |it| it.ranks.len().into()),
@@ -288,7 +290,7 @@ fn applications(reports: &[&Report]) -> Table {
 }
 
 fn calls(subjects: &[Subject<'_>]) -> Table {
-    Table::of("calls", "Calls by class", subjects).columns(&[
+    Table::with_rows("calls", "Calls by class", subjects).columns(&[
         ("rank", |(name, _)| name.clone()),
         ("p2p", |(_, it)| it.shares.p2p.into()),
         ("collective", |(_, it)| it.shares.collective.into()),
@@ -312,7 +314,7 @@ fn sizes(subjects: &[Subject<'_>]) -> Table {
             .fold((0, 0), |all, it| (all.0 + it.messages, all.1 + it.bytes));
         it.sizes.iter().map(move |class| (name, class, all))
     });
-    Table::of("sizes", "Message sizes", rows)
+    Table::with_rows("sizes", "Message sizes", rows)
         .columns(&[
             ("rank", |it| it.0.clone()),
             ("up to", |it| it.1.up_to.map(Cell::Bytes).into()),
@@ -338,7 +340,7 @@ fn sizes(subjects: &[Subject<'_>]) -> Table {
 }
 
 fn traffic(subjects: &[Subject<'_>]) -> Table {
-    Table::of("traffic", "Messages and receives", subjects).columns(&[
+    Table::with_rows("traffic", "Messages and receives", subjects).columns(&[
         ("rank", |(name, _)| name.clone()),
         ("sends", |(_, it)| it.traffic.sends.into()),
         ("sent_bytes", |(_, it)| it.traffic.bytes_sent.into()),
@@ -376,7 +378,7 @@ fn queues(key: &str, subjects: &[Subject<'_>]) -> Table {
             })
         })
     });
-    Table::of("queues", "Queue lengths and searches, by bins", rows)
+    Table::with_rows("queues", "Queue lengths and searches, by bins", rows)
         .columns(&[
             (key, |it| it.0.clone()),
             ("queue", |it| it.1.into()),
@@ -413,7 +415,7 @@ fn chains(subjects: &[Subject<'_>]) -> Table {
             })
         })
     });
-    Table::of("tables", "Hash tables of posted receives", rows)
+    Table::with_rows("tables", "Hash tables of posted receives", rows)
         .columns(&[
             ("rank", |it| it.0.clone()),
             ("bins", |it| (it.2 as u64).into()),
@@ -448,7 +450,7 @@ fn paths(key: &str, subjects: &[Subject<'_>]) -> Table {
     let rows = subjects
         .iter()
         .flat_map(|(name, it)| it.blocks.iter().map(move |block| (name, block)));
-    Table::of("paths", "Paths under the paper's rules, by handlers", rows)
+    Table::with_rows("paths", "Paths under the paper's rules, by handlers", rows)
         .columns(&[
             (key, |it| it.0.clone()),
             ("handlers", |it| it.1.handlers.into()),
@@ -477,7 +479,7 @@ fn shards(key: &str, subjects: &[Subject<'_>]) -> Table {
     let rows = subjects
         .iter()
         .flat_map(|(name, it)| it.shards.iter().map(move |shards| (name, shards)));
-    Table::of(
+    Table::with_rows(
         "shards",
         "Messages spread by source, by number of NICs",
         rows,
@@ -501,7 +503,7 @@ fn keys(subjects: &[Subject<'_>]) -> Table {
         ]
         .map(|(of, keys)| (name, of, keys, it))
     });
-    Table::of("keys", "Keys and sequences", rows)
+    Table::with_rows("keys", "Keys and sequences", rows)
         .columns(&[
             ("rank", |it| it.0.clone()),
             ("of", |it| it.1.into()),
@@ -525,7 +527,7 @@ fn needs(subjects: &[Subject<'_>]) -> Table {
     let rows = subjects
         .iter()
         .map(|(name, it)| (name, &it.needs, it.needs.fallback.as_ref()));
-    Table::of("needs", "NIC resources needed", rows).columns(&[
+    Table::with_rows("needs", "NIC resources needed", rows).columns(&[
         ("rank", |it| it.0.clone()),
         ("descriptors", |it| it.1.descriptors.into()),
         ("unexpected", |it| it.1.unexpected.into()),
@@ -552,7 +554,7 @@ fn depth(report: &Report, subjects: &[Subject<'_>]) -> Table {
             (name, column, until as u64, lengths)
         })
     });
-    Table::of("depth", "Queue lengths over time", rows)
+    Table::with_rows("depth", "Queue lengths over time", rows)
         .columns(&[
             ("rank", |it| it.0.clone()),
             ("column", |it| it.1.into()),
@@ -597,7 +599,7 @@ fn communicators(reports: &[&Report]) -> Table {
             .iter()
             .map(|comm: &CommReport| (&report.name, comm, &comm.stats))
     });
-    Table::of("communicators", "Communicators in use", rows)
+    Table::with_rows("communicators", "Communicators in use", rows)
         .columns(&[
             ("application", |it| it.0.as_str().into()),
             ("communicator", |it| it.1.number.into()),
@@ -652,7 +654,7 @@ fn hints(report: &Report) -> Table {
         ];
         hints.map(|(name, hint)| (comm, name, hint, hint.first.as_ref()))
     });
-    Table::of("hints", "Hints", rows)
+    Table::with_rows("hints", "Hints", rows)
         .columns(&[
             ("communicator", |it| it.0.id.into()),
             ("name", |it| it.0.name.as_str().into()),
@@ -667,7 +669,7 @@ fn hints(report: &Report) -> Table {
 }
 
 fn lifetime(report: &Report) -> Table {
-    Table::of(
+    Table::with_rows(
         "lifetime",
         "The published analyzer's view",
         &report.lifetime,
@@ -697,7 +699,7 @@ fn engines(reports: &[&Report]) -> Table {
             .iter()
             .map(|engine| (&report.name, engine, &engine.agreement))
     });
-    Table::of("engines", "Replays through engines", rows)
+    Table::with_rows("engines", "Replays through engines", rows)
         .columns(&[
             ("application", |it| it.0.as_str().into()),
             ("engine", |it| it.1.name.into()),
@@ -725,7 +727,7 @@ fn counters(report: &Report) -> Table {
             .iter()
             .map(|(name, value)| (engine.name, name, *value))
     });
-    Table::of("counters", "Counters of the engines", rows)
+    Table::with_rows("counters", "Counters of the engines", rows)
         .columns(&[
             ("engine", |it| it.0.into()),
             ("counter", |it| it.1.as_str().into()),
@@ -735,7 +737,7 @@ fn counters(report: &Report) -> Table {
 }
 
 fn sites(report: &Report) -> Table {
-    Table::of("sites", "Call sites", &report.sites)
+    Table::with_rows("sites", "Call sites", &report.sites)
         .columns(&[
             ("place", |it| it.place.as_str().into()),
             ("within", |it| it.within.as_deref().into()),
@@ -749,7 +751,7 @@ fn sites(report: &Report) -> Table {
 }
 
 fn unmatched(report: &Report) -> Table {
-    Table::of("unmatched", "Unmatched at the end", &report.unmatched).columns(&[
+    Table::with_rows("unmatched", "Unmatched at the end", &report.unmatched).columns(&[
         ("rank", |it| it.rank.into()),
         ("what", |it| it.what.into()),
         ("call", |it| it.call.into()),
@@ -759,7 +761,7 @@ fn unmatched(report: &Report) -> Table {
 }
 
 fn advice(report: &Report) -> Table {
-    Table::of("advice", "Advice", &report.advice).columns(&[
+    Table::with_rows("advice", "Advice", &report.advice).columns(&[
         ("topic", |it| it.topic.into()),
         ("advice", |it| it.text.as_str().into()),
         ("because", |it| it.because.as_str().into()),

@@ -60,7 +60,7 @@ pub fn timeline(
         }
         done();
     }
-    let ends: Vec<Ends> = run.programs.iter().map(Ends::of).collect();
+    let ends: Vec<Ends> = run.programs.iter().map(Ends::new).collect();
     let mut id = 0_u64;
     for (view, ends_here) in run.views().zip(&ends) {
         for message in view
@@ -101,7 +101,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(program: &Program) -> Self {
+    fn new(program: &Program) -> Self {
         let mut begun = vec![0; program.transfers.len()];
         for step in &program.steps {
             if let Action::Begin(transfer) = step.action {

@@ -85,7 +85,7 @@ pub(super) fn table(report: &Report) -> Table {
         .times
         .iter()
         .map(|it| (it, report.application.run_ns));
-    Table::of("times", "Time in MPI calls", rows)
+    Table::with_rows("times", "Time in MPI calls", rows)
         .columns(&[
             ("function", |it| it.0.function.into()),
             ("place", |it| it.0.place.as_deref().into()),

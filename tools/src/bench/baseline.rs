@@ -151,7 +151,8 @@ impl<E: Engine + ?Sized> Sequential<E> {
 
 impl<E: Engine + ?Sized> Receiver for Sequential<E> {
     #[inline]
-    fn post(&mut self, slot: usize, (comm, selector): Key) -> Result<(), BenchError> {
+    fn post(&mut self, slot: usize, key: Key) -> Result<(), BenchError> {
+        let Key { comm, selector } = key;
         if let Some(MsgId(number)) = self.engine.post(RecvId(slot as u64), comm, selector) {
             self.buffers[slot].copy_from_slice(&self.stored[number as usize]);
             self.completed += 1;

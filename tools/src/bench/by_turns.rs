@@ -3,8 +3,6 @@
 //! There is no wire between two processors and nobody waits, so one free processor suffices. A time
 //! is the sum of all costs of a message: sending, matching and completing.
 
-use dpamatch_vocabulary::Selector;
-
 use super::BenchError;
 use super::load::Window;
 use super::payload;
@@ -70,8 +68,7 @@ fn one_window(
     let gone = |_| BenchError::QueueFull;
     let has_late = window.has_late();
     if has_late {
-        let done = Selector::new(window.done.source, window.done.tag);
-        receiver.post(slot_of_done(window), (window.done.comm, done))?;
+        receiver.post(slot_of_done(window), window.done_key())?;
         receiver.settle()?;
     }
     let early = post(receiver, window, 0..window.early, clock)?;

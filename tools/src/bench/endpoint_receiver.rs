@@ -73,7 +73,8 @@ impl EndpointReceiver {
 
 impl Receiver for EndpointReceiver {
     #[inline(always)]
-    fn post(&mut self, slot: usize, (_, selector): Key) -> Result<(), BenchError> {
+    fn post(&mut self, slot: usize, key: Key) -> Result<(), BenchError> {
+        let selector = key.selector;
         let buffer = mem::take(&mut self.buffers[slot]);
         let request = self
             .endpoint

@@ -24,7 +24,7 @@ pub struct Latencies(Histogram<u64>);
 
 impl Latencies {
     /// Converts times in nanoseconds.
-    pub fn of(times: &[f64]) -> Self {
+    pub fn from_ns(times: &[f64]) -> Self {
         let mut all = Histogram::new(DIGITS).expect("three digits are allowed");
         for &time in times {
             all.record(time.round() as u64)
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn percentiles_are_those_of_the_times() {
         let times: Vec<f64> = (1..=10_000).map(f64::from).collect();
-        let all = Latencies::of(&times);
+        let all = Latencies::from_ns(&times);
         assert_eq!((all.count(), all.max_ns() >= 10_000), (10_000, true));
         for (percent, _) in PERCENTILES {
             let exact = percent * 100.0;
@@ -108,16 +108,16 @@ mod tests {
 
     #[test]
     fn a_percentile_needs_messages_beyond_it() {
-        let all = Latencies::of(&vec![7.0; 1000]);
+        let all = Latencies::from_ns(&vec![7.0; 1000]);
         let told = PERCENTILES.map(|(percent, _)| all.percentile_ns(percent));
         assert_eq!(told, [Some(7), Some(7), Some(7), Some(7), None]);
-        assert_eq!(Latencies::of(&[7.0]).percentile_ns(50.0), None);
+        assert_eq!(Latencies::from_ns(&[7.0]).percentile_ns(50.0), None);
     }
 
     #[test]
     fn rounds_are_put_together() {
-        let mut all = Latencies::of(&[1.0; 50]);
-        all.add(&Latencies::of(&[1e6; 50]));
+        let mut all = Latencies::from_ns(&[1.0; 50]);
+        all.add(&Latencies::from_ns(&[1e6; 50]));
         assert_eq!((all.count(), all.percentile_ns(50.0)), (100, Some(1)));
         assert!(
             all.percentile_ns(90.0) >= Some(999_000),

@@ -17,7 +17,12 @@ const DONE_TAG: u32 = 1;
 /// First tag of the receives that never match.
 const STANDING_TAG: u32 = 1 << 30;
 
-pub(super) type Key = (CommId, Selector);
+/// What a receive is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key {
+    pub(super) comm: CommId,
+    pub(super) selector: Selector,
+}
 
 #[derive(Debug)]
 pub(super) struct Window {
@@ -128,7 +133,10 @@ impl Window {
             standing: (0..scenario.standing).map(standing).collect(),
             receives: order
                 .iter()
-                .map(|&message| (comm_of(message), selector(message)))
+                .map(|&message| Key {
+                    comm: comm_of(message),
+                    selector: selector(message),
+                })
                 .collect(),
             early,
             messages: (0..count).map(envelope).collect(),
@@ -152,6 +160,14 @@ impl Window {
         window
     }
 
+    /// What the receive of the message behind an unexpected window is for.
+    pub(super) fn done_key(&self) -> Key {
+        Key {
+            comm: self.done.comm,
+            selector: Selector::new(self.done.source, self.done.tag),
+        }
+    }
+
     pub(super) fn has_late(&self) -> bool {
         self.early < self.receives.len()
     }
@@ -171,7 +187,7 @@ impl Window {
             oracle.post(RecvId((count + i) as u64), CommId(0), *selector);
         }
         for slot in 0..self.early {
-            let (comm, selector) = self.receives[slot];
+            let Key { comm, selector } = self.receives[slot];
             oracle.post(RecvId(slot as u64), comm, selector);
         }
         for (i, envelope) in self.messages.iter().enumerate() {
@@ -180,7 +196,7 @@ impl Window {
             }
         }
         for slot in self.late() {
-            let (comm, selector) = self.receives[slot];
+            let Key { comm, selector } = self.receives[slot];
             let message = oracle.post(RecvId(slot as u64), comm, selector);
             matched[slot] = message.map(|MsgId(number)| number as usize);
         }
@@ -214,8 +230,9 @@ mod tests {
     #[test]
     fn shares_are_kept_and_seeded() {
         let mixed = window("MIX-30-20-10", 1000, 1);
-        let wild =
-            |(_, receive): &&Key| receive.source == SourceSel::Any || receive.tag == TagSel::Any;
+        let wild = |receive: &&Key| {
+            receive.selector.source == SourceSel::Any || receive.selector.tag == TagSel::Any
+        };
         let hot = |message: &&Envelope| message.tag.get() == FIRST_TAG;
         assert_eq!(mixed.receives.iter().filter(wild).count(), 300);
         assert_eq!(mixed.messages.iter().filter(hot).count(), 200);
@@ -243,7 +260,7 @@ mod tests {
         let window = window("COMMS-3", 7, 1);
         let comms = |messages: &[Envelope]| messages.iter().map(|it| it.comm.0).collect::<Vec<_>>();
         assert_eq!(comms(&window.messages), [0, 1, 2, 0, 1, 2, 0]);
-        let received: Vec<u32> = window.receives.iter().map(|(comm, _)| comm.0).collect();
+        let received: Vec<u32> = window.receives.iter().map(|it| it.comm.0).collect();
         assert_eq!((received, window.comms), (comms(&window.messages), 3));
     }
 
@@ -262,8 +279,8 @@ mod tests {
         let window = window("MANY-3", 31, 1);
         for first in 0..3 {
             let mut oracle = Oracle::new();
-            for (slot, &(comm, receive)) in window.receives.iter().enumerate() {
-                assert_eq!(oracle.post(RecvId(slot as u64), comm, receive), None);
+            for (slot, &Key { comm, selector }) in window.receives.iter().enumerate() {
+                assert_eq!(oracle.post(RecvId(slot as u64), comm, selector), None);
             }
             for sender in [first, (first + 1) % 3, (first + 2) % 3] {
                 for message in (sender..31).step_by(3) {

@@ -275,7 +275,7 @@ pub(super) fn round_trip(processors: &Processors, budget: Duration) -> Option<Ro
                 times.push(start.elapsed().as_nanos() as f64 / f64::from(made));
                 at_once = TRIPS_AT_ONCE as usize;
             }
-            Summary::of(&times).map(|summary| RoundTrip {
+            Summary::from_values(&times).map(|summary| RoundTrip {
                 fastest_ns: summary.min,
                 median_ns: summary.median,
             })

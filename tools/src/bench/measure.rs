@@ -63,7 +63,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    fn of(config: &NicConfig) -> Self {
+    fn new(config: &NicConfig) -> Self {
         let &NicConfig {
             workers,
             bins,
@@ -311,10 +311,10 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
                 ..run
             };
             let (sample, _) = run.pair(receiver)?;
-            let paths = Some(Paths::of(&monitor.counts()));
+            let paths = Some(Paths::from_counts(&monitor.counts()));
             Ok(Sample {
                 paths,
-                sizes: Some(Sizes::of(&config)),
+                sizes: Some(Sizes::new(&config)),
                 ..sample
             })
         }
@@ -368,10 +368,10 @@ fn through_endpoint(
     };
     let monitor = receiver.monitor();
     let (sample, _) = run.pair_with(receiver, senders)?;
-    let paths = Some(Paths::of(&monitor.counts()));
+    let paths = Some(Paths::from_counts(&monitor.counts()));
     Ok(Sample {
         paths,
-        sizes: Some(Sizes::of(&config)),
+        sizes: Some(Sizes::new(&config)),
         ..sample
     })
 }
@@ -510,13 +510,14 @@ fn sample(
     pinned: bool,
 ) -> Result<Sample, BenchError> {
     let share = |times: &[f64], count: usize| {
-        Summary::of(&sieve.kept(times)).map_or(0.0, |summary| summary.median / count as f64)
+        Summary::from_values(&sieve.kept(times))
+            .map_or(0.0, |summary| summary.median / count as f64)
     };
     let each = |times: &[f64]| share(times, window.receives.len());
     let admit_ns = each(&received.settle);
     let kept = sieve.kept(&times.window);
     Ok(Sample {
-        time_ns: Summary::of(&kept).ok_or(BenchError::Nothing)?,
+        time_ns: Summary::from_values(&kept).ok_or(BenchError::Nothing)?,
         windows: sieve.windows,
         post_ns: each(&received.post) + admit_ns,
         admit_ns,
@@ -524,7 +525,7 @@ fn sample(
         checked: received.checked,
         pinned,
         latencies: (window.messages.len() == 1)
-            .then(|| Latencies::of(&sieve.not_preempted(&times.window))),
+            .then(|| Latencies::from_ns(&sieve.not_preempted(&times.window))),
         ..Sample::default()
     })
 }

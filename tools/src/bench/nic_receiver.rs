@@ -168,14 +168,10 @@ impl NicReceiver {
 
     #[cold]
     #[inline(never)]
-    fn post_later(
-        &mut self,
-        (comm, selector): Key,
-        mut buffer: Vec<u8>,
-    ) -> Result<RequestId, BenchError> {
+    fn post_later(&mut self, key: Key, mut buffer: Vec<u8>) -> Result<RequestId, BenchError> {
         loop {
             self.progress(usize::MAX)?;
-            match self.port.post(comm, selector, buffer, 0) {
+            match self.port.post(key.comm, key.selector, buffer, 0) {
                 Ok(request) => return Ok(request),
                 Err((CommandQueueFull, back)) => buffer = back,
             }
@@ -201,7 +197,7 @@ impl Receiver for NicReceiver {
     #[inline(always)]
     fn post(&mut self, slot: usize, key: Key) -> Result<(), BenchError> {
         let buffer = std::mem::take(&mut self.slots.buffers[slot]);
-        let request = match self.port.post(key.0, key.1, buffer, 0) {
+        let request = match self.port.post(key.comm, key.selector, buffer, 0) {
             Ok(request) => request,
             Err((CommandQueueFull, buffer)) => self.post_later(key, buffer)?,
         };
@@ -267,7 +263,7 @@ pub struct Paths {
 
 impl Paths {
     /// Converts a NIC's counters; all zero without a message.
-    pub fn of(counts: &Counts) -> Self {
+    pub fn from_counts(counts: &Counts) -> Self {
         let messages = counts.handlers.messages as f64;
         let share = |part: u64, whole: f64| {
             if whole > 0.0 {

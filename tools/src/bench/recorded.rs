@@ -133,7 +133,7 @@ impl Recorded {
             }
         }
         let rows = peers.iter().enumerate().filter_map(|(peer, entry)| {
-            let rate = Summary::of(&rates[peer])?;
+            let rate = Summary::from_values(&rates[peer])?;
             Some(RecordedRow {
                 engine: entry.name,
                 rate,

@@ -44,7 +44,7 @@ impl PointRow {
     /// Median and extremes of the rounds' rates in messages per second. A round's rate comes from
     /// its median time.
     pub fn rate(&self) -> Option<Summary> {
-        Summary::of(&self.rates.iter().flatten().copied().collect::<Vec<_>>())
+        Summary::from_values(&self.rates.iter().flatten().copied().collect::<Vec<_>>())
     }
 
     /// Median ratio of this row's rate to the other's in the same round.
@@ -53,7 +53,7 @@ impl PointRow {
         let ratios: Vec<f64> = pairs
             .filter_map(|(own, other)| Some((*own)? / (*other)?))
             .collect();
-        Summary::of(&ratios).map(|summary| summary.median)
+        Summary::from_values(&ratios).map(|summary| summary.median)
     }
 
     /// The undisturbed rounds that `is_wanted` chooses by their placement.
@@ -89,7 +89,7 @@ impl PointRow {
 
     pub fn median(&self, value: impl Fn(&Sample) -> f64) -> f64 {
         let values: Vec<f64> = self.samples.iter().map(value).collect();
-        Summary::of(&values).map_or(0.0, |summary| summary.median)
+        Summary::from_values(&values).map_or(0.0, |summary| summary.median)
     }
 }
 
@@ -349,7 +349,7 @@ mod tests {
             size: 8,
         };
         let sample = |&time: &f64| Sample {
-            time_ns: Summary::of(&[time]).expect("a value"),
+            time_ns: Summary::from_values(&[time]).expect("a value"),
             post_ns: 1.0,
             checked: 5,
             pinned: true,

@@ -201,7 +201,7 @@ impl Scaling {
 }
 
 fn summary(values: &[f64]) -> Result<Summary, BenchError> {
-    Summary::of(values).ok_or(BenchError::Nothing)
+    Summary::from_values(values).ok_or(BenchError::Nothing)
 }
 
 fn scaling_rows(

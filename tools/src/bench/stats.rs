@@ -11,7 +11,7 @@ pub struct Summary {
 
 impl Summary {
     /// Summarises values in any order; `None` without values.
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
@@ -52,8 +52,8 @@ mod tests {
 
     #[test]
     fn median_and_extremes() {
-        assert_eq!(Summary::of(&[]), None);
-        let odd = Summary::of(&[3.0, 1.0, 2.0]);
+        assert_eq!(Summary::from_values(&[]), None);
+        let odd = Summary::from_values(&[3.0, 1.0, 2.0]);
         assert_eq!(
             odd,
             Some(Summary {
@@ -63,7 +63,7 @@ mod tests {
                 count: 3
             })
         );
-        let even = Summary::of(&[4.0, 1.0, 2.0, 8.0]);
+        let even = Summary::from_values(&[4.0, 1.0, 2.0, 8.0]);
         assert_eq!(
             even,
             Some(Summary {

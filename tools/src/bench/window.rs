@@ -11,7 +11,7 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use dpamatch_vocabulary::{CommId, Selector};
+use dpamatch_vocabulary::CommId;
 
 use super::BenchError;
 use super::load::{Key, Window};
@@ -145,10 +145,7 @@ pub(super) fn receive<W: Word>(
     let mut watch = Watch::new(clock, repetitions + WARM_UP);
     let count = window.receives.len();
     post_standing(receiver, window)?;
-    let done = (
-        window.done.comm,
-        Selector::new(window.done.source, window.done.tag),
-    );
+    let done = window.done_key();
     for number in 1.. {
         if signals.go.wait_for(number).is_err() {
             break;
@@ -198,7 +195,11 @@ pub(super) fn post_standing(
     window: &Window,
 ) -> Result<(), BenchError> {
     for (i, selector) in window.standing.iter().enumerate() {
-        receiver.post(slot_of_standing(window, i), (CommId(0), *selector))?;
+        let key = Key {
+            comm: CommId(0),
+            selector: *selector,
+        };
+        receiver.post(slot_of_standing(window, i), key)?;
     }
     receiver.settle()
 }

@@ -240,7 +240,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             Err(wrong)
         })?;
         if args.traces.len() > 1 && args.format == Format::Table {
-            all.push(summary::Depths::of(&report));
+            all.push(summary::Depths::new(&report));
         }
         if args.needs_reports() {
             reports.push(Report {

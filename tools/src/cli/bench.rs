@@ -719,12 +719,13 @@ impl Header {
             .iter()
             .map(|it| format!("\nWARNING: {it}"))
             .collect();
-        let hand_over = Summary::of(&report.hand_over_ns).map_or("unknown".to_owned(), |summary| {
-            format!(
-                "{:.0} ns ({:.0} to {:.0})",
-                summary.median, summary.min, summary.max
-            )
-        });
+        let hand_over =
+            Summary::from_values(&report.hand_over_ns).map_or("unknown".to_owned(), |summary| {
+                format!(
+                    "{:.0} ns ({:.0} to {:.0})",
+                    summary.median, summary.min, summary.max
+                )
+            });
         let beside = self
             .ucx_version()
             .map_or(String::new(), |version| format!(", beside UCX {version}"));

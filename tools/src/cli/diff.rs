@@ -21,10 +21,20 @@ pub(super) struct Args {
     #[arg(value_name = "AFTER")]
     after: PathBuf,
     /// Per cent by which a figure may be worse before the exit code is 1
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent::<0>)]
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value_t = 5.0,
+        value_parser = |text: &str| percent(text, 0)
+    )]
     threshold: f64,
     /// Confidence of the intervals in per cent
-    #[arg(long, value_name = "PERCENT", default_value_t = 95.0, value_parser = percent::<50>)]
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value_t = 95.0,
+        value_parser = |text: &str| percent(text, 50)
+    )]
     confidence: f64,
     /// Also show the figures that did not change
     #[arg(long)]
@@ -36,11 +46,11 @@ pub(super) struct Args {
     wide: Wide,
 }
 
-/// Parses a percentage from LEAST to less than 100.
-fn percent<const LEAST: u8>(text: &str) -> Result<f64, String> {
+/// Parses a percentage from `least` to less than 100.
+fn percent(text: &str, least: u8) -> Result<f64, String> {
     match text.parse() {
-        Ok(percent) if (f64::from(LEAST)..100.0).contains(&percent) => Ok(percent),
-        _ => Err(format!("a number from {LEAST} to less than 100 is needed")),
+        Ok(percent) if (f64::from(least)..100.0).contains(&percent) => Ok(percent),
+        _ => Err(format!("a number from {least} to less than 100 is needed")),
     }
 }
 

@@ -79,7 +79,7 @@ fn table(footprint: &Footprint, config: &NicConfig) -> Table {
     let [paper_size, all, limit, searched] =
         [paper, all, config.memory_bytes, searched].map(HumanBytes);
     let paper = HumanCount(paper);
-    Table::of(
+    Table::with_rows(
         "footprint",
         "Memory of the emulated NIC.",
         footprint.lines(),

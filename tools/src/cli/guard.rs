@@ -34,7 +34,7 @@ pub(super) struct Ended {
 
 impl Ended {
     /// How a program failed; `None`: it succeeded. Without a status it exceeded its `limit`.
-    pub(super) fn of(
+    pub(super) fn from_status(
         program: &str,
         status: Option<ExitStatus>,
         limit: Option<u64>,
@@ -66,7 +66,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let status = interrupt.shield(|wanted| {
         guarded(&mut command, limit, wanted, &mut |_| {}).with_context(|| program.clone())
     })?;
-    Ended::of(program, status, args.limit).map_or(Ok(()), |ended| Err(ended.into()))
+    Ended::from_status(program, status, args.limit).map_or(Ok(()), |ended| Err(ended.into()))
 }
 
 fn code(status: ExitStatus) -> u8 {

@@ -324,14 +324,14 @@ fn whole_table(args: &Args, reports: &[(String, Report)]) -> Table {
     let rows = reports.iter().flat_map(|(name, report)| {
         parts("application", args, report).map(|(part, advised)| (name.clone(), part, advised))
     });
-    Table::of("offload", "Does offloading to a card pay?", rows)
+    Table::with_rows("offload", "Does offloading to a card pay?", rows)
         .columns(&columns())
         .keyed(2)
 }
 
 fn table(name: &str, args: &Args, question: &Question, report: &Report) -> Table {
     let rows = parts(name, args, report).map(|(part, advised)| (String::new(), part, advised));
-    let table = Table::of("offload", sentence(name, report), rows);
+    let table = Table::with_rows("offload", sentence(name, report), rows);
     let table = table.columns(&columns()[1..]);
     let Advised {
         demand,
@@ -449,7 +449,7 @@ fn matchers(name: &str, report: &Report, question: &Question) -> Table {
         ("high_us", |it| it.host_us.high.into()),
     ];
     let title = format!("{name}: who matches, with room for so many receives on the card");
-    let table = Table::of("matchers", title, &report.matchers)
+    let table = Table::with_rows("matchers", title, &report.matchers)
         .columns(&columns)
         .keyed(1);
     let table = table

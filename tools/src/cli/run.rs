@@ -283,7 +283,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         .transpose()?;
     let (status, waited) = args.launch(&stats, logs.as_deref())?;
     let program = args.command.first().map_or("", String::as_str);
-    let ended = guard::Ended::of(program, status, args.limit);
+    let ended = guard::Ended::from_status(program, status, args.limit);
     let endpoints = statistics::read(&stats).map_err(|error| match error {
         StatisticsError::Content { .. } => BadInput(error.to_string()).into(),
         error => anyhow::Error::from(error),

@@ -20,7 +20,7 @@ pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Ste
         "pipelined-ring" => pipelined_ring(call, steps),
         "exchange" => {
             let other = 1 - call.rank;
-            steps.exchange((other, call.block(call.rank)), (other, call.block(other)));
+            steps.exchange(other, call.block(call.rank), other, call.block(other));
         }
         "gatherv-bcast" => {
             operation(library, &call.part_by_blocks(Gatherv), steps);
@@ -61,7 +61,7 @@ pub(super) fn doubling(
         let (mine, theirs) = (start(own), start(peer));
         if peer < call.size {
             let to = call.actual(peer);
-            steps.exchange((to, held(mine)), (to, held(theirs)));
+            steps.exchange(to, held(mine), to, held(theirs));
         }
         if theirs + mask > call.size {
             let complete = call.size.saturating_sub(mine + mask);
@@ -86,8 +86,10 @@ pub(super) fn ring(call: &Call<'_>, own: usize, bytes: impl Fn(usize) -> u64, st
     let place = |back: usize| (own + call.size - back) % call.size;
     for step in 1..call.size {
         steps.exchange(
-            (call.ahead(1), bytes(place(step - 1))),
-            (call.back(1), bytes(place(step))),
+            call.ahead(1),
+            bytes(place(step - 1)),
+            call.back(1),
+            bytes(place(step)),
         );
     }
 }
@@ -118,7 +120,7 @@ fn pipelined_ring(call: &Call<'_>, steps: &mut Steps) {
             (None, None) => return,
             (send, recv) => {
                 let (send, recv) = (send.unwrap_or(0), recv.unwrap_or(0));
-                steps.exchange_data((call.ahead(1), send), (call.back(1), recv));
+                steps.exchange_data(call.ahead(1), send, call.back(1), recv);
             }
         }
     }
@@ -128,9 +130,9 @@ fn bruck(call: &Call<'_>, steps: &mut Steps) {
     let mut distance = 1;
     while distance < call.size {
         let number = distance.min(call.size - distance);
-        let from = call.ahead(distance);
-        let send = (call.back(distance), call.blocks(call.rank, number));
-        steps.exchange(send, (from, call.blocks(from, number)));
+        let (to, from) = (call.back(distance), call.ahead(distance));
+        let sent = call.blocks(call.rank, number);
+        steps.exchange(to, sent, from, call.blocks(from, number));
         distance *= 2;
     }
 }
@@ -144,7 +146,7 @@ fn neighbor(call: &Call<'_>, steps: &mut Steps) {
         [call.back(1), call.ahead(1)]
     };
     let (first, own) = (neighbors[0], call.block(call.rank));
-    steps.exchange((first, own), (first, call.block(first)));
+    steps.exchange(first, own, first, call.block(first));
     let mut send = if even { call.rank } else { first };
     let mut latest = [send; 2];
     for step in 1..call.size / 2 {
@@ -157,8 +159,10 @@ fn neighbor(call: &Call<'_>, steps: &mut Steps) {
         latest[turn] = (latest[turn] + by) % call.size;
         let peer = neighbors[turn];
         steps.exchange(
-            (peer, call.blocks(send, 2)),
-            (peer, call.blocks(latest[turn], 2)),
+            peer,
+            call.blocks(send, 2),
+            peer,
+            call.blocks(latest[turn], 2),
         );
         send = latest[turn];
     }

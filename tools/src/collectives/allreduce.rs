@@ -38,7 +38,7 @@ fn doubling(call: &Call<'_>, steps: &mut Steps) {
     let mut distance = 1;
     while let Some(place) = place.filter(|_| distance < call.power()) {
         let peer = actual(call, place ^ distance);
-        steps.exchange((peer, bytes), (peer, bytes));
+        steps.exchange(peer, bytes, peer, bytes);
         distance *= 2;
     }
     if call.rank < 2 * (call.size - call.power()) {
@@ -65,8 +65,8 @@ fn ring(call: &Call<'_>, steps: &mut Steps) {
     }
     steps.wait(0);
     for step in 0..call.size - 1 {
-        let send = (call.ahead(1), piece(call.size - 1 + step));
-        steps.exchange(send, (call.back(1), piece(step)));
+        let sent = piece(call.size - 1 + step);
+        steps.exchange(call.ahead(1), sent, call.back(1), piece(step));
     }
 }
 
@@ -76,10 +76,7 @@ fn long_ring(library: Library, call: &Call<'_>, steps: &mut Steps) {
     let piece = |rank: usize| each.min(call.count.saturating_sub(rank as u64 * each));
     for step in 1..call.size {
         let bytes = |back: usize| piece(call.back(back)) * call.element;
-        steps.exchange(
-            (call.ahead(1), bytes(step)),
-            (call.back(1), bytes(step + 1)),
-        );
+        steps.exchange(call.ahead(1), bytes(step), call.back(1), bytes(step + 1));
     }
     steps.kind(Allgatherv);
     let counts: Vec<u32> = (0..call.size).map(|rank| piece(rank) as u32).collect();

@@ -28,7 +28,7 @@ pub(super) fn run(name: &str, call: &Call<'_>, steps: &mut Steps) {
 
 /// `MPI_Alltoallv` leaves out empty messages.
 fn exchange(call: &Call<'_>, to: usize, from: usize, steps: &mut Steps) {
-    steps.exchange_data((to, call.outgoing(to)), (from, call.block(from)));
+    steps.exchange_data(to, call.outgoing(to), from, call.block(from));
 }
 
 /// In the i-th round each process passes on the blocks whose distance has a digit i other than 0;

@@ -15,7 +15,7 @@ pub(super) fn run(name: &str, call: &Call<'_>, steps: &mut Steps) {
 fn dissemination(call: &Call<'_>, steps: &mut Steps) {
     let mut distance = 1;
     while distance < call.size {
-        steps.exchange((call.ahead(distance), 0), (call.back(distance), 0));
+        steps.exchange(call.ahead(distance), 0, call.back(distance), 0);
         distance *= 2;
     }
 }
@@ -24,7 +24,7 @@ fn dissemination(call: &Call<'_>, steps: &mut Steps) {
 fn doubling(call: &Call<'_>, steps: &mut Steps) {
     let power = call.power();
     if call.rank >= power {
-        return steps.exchange((call.rank - power, 0), (call.rank - power, 0));
+        return steps.exchange(call.rank - power, 0, call.rank - power, 0);
     }
     let extra = Some(call.rank + power).filter(|&extra| extra < call.size);
     if let Some(extra) = extra {
@@ -33,7 +33,7 @@ fn doubling(call: &Call<'_>, steps: &mut Steps) {
     let mut distance = 1;
     while distance < power {
         let peer = call.rank ^ distance;
-        steps.exchange((peer, 0), (peer, 0));
+        steps.exchange(peer, 0, peer, 0);
         distance *= 2;
     }
     if let Some(extra) = extra {

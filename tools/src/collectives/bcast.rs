@@ -108,7 +108,7 @@ fn split_binary(call: &Call<'_>, steps: &mut Steps) {
         } else {
             call.back(1)
         };
-        steps.exchange((pair, halves[mine]), (pair, halves[1 - mine]));
+        steps.exchange(pair, halves[mine], pair, halves[1 - mine]);
     }
 }
 

@@ -96,7 +96,7 @@ impl Halving {
                     let lower = bytes(call.count / 2);
                     let upper = bytes(call.count - call.count / 2);
                     let (send, recv) = if even { (upper, lower) } else { (lower, upper) };
-                    steps.exchange((peer, send), (peer, recv));
+                    steps.exchange(peer, send, peer, recv);
                     even
                 }
             };
@@ -122,7 +122,7 @@ impl Halving {
         };
         for round in &halving.rounds {
             let peer = halving.actual(round.place);
-            steps.exchange((peer, bytes(round.sent)), (peer, bytes(round.kept)));
+            steps.exchange(peer, bytes(round.sent), peer, bytes(round.kept));
         }
         halving
     }
@@ -132,7 +132,7 @@ impl Halving {
         for round in self.rounds.iter().rev() {
             let peer = self.actual(round.place);
             let [sent, kept] = [round.sent, round.kept].map(|count| count * call.element);
-            steps.exchange((peer, kept), (peer, sent));
+            steps.exchange(peer, kept, peer, sent);
         }
         if call.rank < 2 * self.surplus {
             let (peer, bytes) = (call.rank ^ 1, call.vector());

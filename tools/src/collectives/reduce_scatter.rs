@@ -10,7 +10,7 @@ pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Ste
         "pairwise" => {
             for step in 1..call.size {
                 let (to, from) = (call.ahead(step), call.back(step));
-                steps.exchange((to, call.block(to)), (from, call.block(call.rank)));
+                steps.exchange(to, call.block(to), from, call.block(call.rank));
             }
         }
         "ring" => ring(call, steps),
@@ -86,7 +86,7 @@ fn halving(call: &Call<'_>, steps: &mut Steps) {
                 (lower, upper)
             };
             let peer = actual(call, place ^ mask);
-            steps.exchange_data((peer, send), (peer, recv));
+            steps.exchange_data(peer, send, peer, recv);
             if !stays_low {
                 first += mask;
             }
@@ -126,7 +126,7 @@ fn butterfly(call: &Call<'_>, steps: &mut Steps) {
         let stays_low = place & mask == 0;
         let (send, recv) = if stays_low { (high, low) } else { (low, high) };
         let peer = actual(call, place ^ mask);
-        steps.exchange((peer, send), (peer, recv));
+        steps.exchange(peer, send, peer, recv);
         if !stays_low {
             first += number;
         }
@@ -138,6 +138,6 @@ fn butterfly(call: &Call<'_>, steps: &mut Steps) {
         steps.send(owner - 1, call.block(owner - 1));
     }
     if owner != call.rank {
-        steps.exchange((owner, call.block(owner)), (owner, call.block(call.rank)));
+        steps.exchange(owner, call.block(owner), owner, call.block(call.rank));
     }
 }

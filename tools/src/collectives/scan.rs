@@ -17,7 +17,7 @@ pub(super) fn run(name: &str, call: &Call<'_>, steps: &mut Steps) {
     while distance < call.size {
         let peer = call.rank ^ distance;
         if peer < call.size {
-            steps.exchange((peer, bytes), (peer, bytes));
+            steps.exchange(peer, bytes, peer, bytes);
         }
         distance *= 2;
     }

@@ -55,22 +55,22 @@ impl Steps {
         self.wait(0);
     }
 
-    /// Sends one message, receives another, and waits: (peer, bytes) of each.
-    pub(super) fn exchange(&mut self, send: (usize, u64), recv: (usize, u64)) {
-        self.post(recv.0, recv.1);
-        self.send(send.0, send.1);
+    /// Sends `sent` bytes to one process, receives `received` bytes from another, and waits.
+    pub(super) fn exchange(&mut self, to: usize, sent: u64, from: usize, received: u64) {
+        self.post(from, received);
+        self.send(to, sent);
         self.wait(0);
     }
 
     /// As [`exchange`](Self::exchange), but leaves out empty messages.
-    pub(super) fn exchange_data(&mut self, send: (usize, u64), recv: (usize, u64)) {
-        if recv.1 > 0 {
-            self.post(recv.0, recv.1);
+    pub(super) fn exchange_data(&mut self, to: usize, sent: u64, from: usize, received: u64) {
+        if received > 0 {
+            self.post(from, received);
         }
-        if send.1 > 0 {
-            self.send(send.0, send.1);
+        if sent > 0 {
+            self.send(to, sent);
         }
-        if recv.1 > 0 {
+        if received > 0 {
             self.wait(0);
         }
     }

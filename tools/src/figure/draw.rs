@@ -3,7 +3,7 @@
 use super::look::{Look, looks};
 use super::panel::MOST_LINES;
 use super::plot::Plot;
-use super::svg::{Anchor, Area, Drawing, LINE, text_width};
+use super::svg::{Anchor, Area, Drawing, LINE, Point, at, text_width};
 use super::words::words;
 use super::{Figure, Lines, Panel, Style};
 
@@ -61,12 +61,12 @@ pub(super) fn svg(figure: &Figure, inline: bool) -> Option<String> {
 
     let mut drawing = Drawing::new(inline);
     let mut top = MARGIN + LINE;
-    drawing.bold((width / 2.0, top - 4.0), Anchor::Middle, &figure.title);
+    drawing.bold(at(width / 2.0, top - 4.0), Anchor::Middle, &figure.title);
     top += legend(
         &mut drawing,
         &shared,
         &looks,
-        (MARGIN, top),
+        at(MARGIN, top),
         width - 2.0 * MARGIN,
     );
     for row in cells.chunks(columns) {
@@ -79,12 +79,12 @@ pub(super) fn svg(figure: &Figure, inline: bool) -> Option<String> {
         let lefts: Vec<f64> = lefts.collect();
         let mut heads = 0.0_f64;
         for ((cell, &left), &width) in row.iter().zip(&lefts).zip(&widths) {
-            drawing.bold((left, top + LINE - 4.0), Anchor::Start, &cell.title);
+            drawing.bold(at(left, top + LINE - 4.0), Anchor::Start, &cell.title);
             let legend = legend(
                 &mut drawing,
                 &cell.legend,
                 &looks,
-                (left, top + LINE),
+                at(left, top + LINE),
                 width,
             );
             heads = heads.max(LINE + legend + GAP);
@@ -197,7 +197,7 @@ fn legend(
     drawing: &mut Drawing,
     entries: &[Entry<'_>],
     looks: &[(&str, Look)],
-    (left, top): (f64, f64),
+    corner: Point,
     width: f64,
 ) -> f64 {
     let (mut x, mut y) = (0.0, 0.0);
@@ -210,8 +210,8 @@ fn legend(
         sample(
             drawing,
             Area {
-                left: left + x,
-                top: top + y,
+                left: corner.x + x,
+                top: corner.y + y,
                 width: SAMPLE,
                 height: LINE,
             },
@@ -219,7 +219,7 @@ fn legend(
             style,
         );
         drawing.text(
-            (left + x + SAMPLE, top + y + LINE - 5.0),
+            at(corner.x + x + SAMPLE, corner.y + y + LINE - 5.0),
             Anchor::Start,
             name,
         );
@@ -238,7 +238,7 @@ pub(super) fn look_of(looks: &[(&str, Look)], name: &str) -> Look {
 
 fn sample(drawing: &mut Drawing, area: Area, look: Look, style: Option<Style>) {
     let y = area.top + area.height / 2.0;
-    let (from, to) = ((area.left, y), (area.right() - 6.0, y));
+    let (from, to) = (at(area.left, y), at(area.right() - 6.0, y));
     match style {
         None => {
             let area = Area {
@@ -264,7 +264,7 @@ fn sample(drawing: &mut Drawing, area: Area, look: Look, style: Option<Style>) {
     if let Some(shown @ (Style::Line | Style::Points | Style::Open)) = style {
         drawing.marker(
             look.marker,
-            ((from.0 + to.0) / 2.0, y),
+            at((from.x + to.x) / 2.0, y),
             look.colour,
             look.hollow || shown == Style::Open,
         );

@@ -3,7 +3,7 @@
 use super::axis::{Span, cell};
 use super::draw::look_of;
 use super::look::{Look, shade};
-use super::svg::{Anchor, Area, Drawing, GRID, Hatch, INK, LINE, text_width};
+use super::svg::{Anchor, Area, Drawing, GRID, Hatch, INK, LINE, Point, at, text_width};
 use super::{Bars, Heat, Lines, Scale, Series, Style};
 
 /// Size of a plot, unless its labels need more.
@@ -185,15 +185,11 @@ impl<'a> Plot<'a> {
                     }
                 };
                 y_axis(drawing, area, inner, y, &panel.y.title);
-                for (at, label) in &x.ticks {
-                    let place = inner.left + at * inner.width;
-                    drawing.line(
-                        (place, area.bottom()),
-                        (place, area.bottom() + 4.0),
-                        INK,
-                        1.0,
-                    );
-                    drawing.text((place, area.bottom() + LINE - 2.0), Anchor::Middle, label);
+                for (share, label) in &x.ticks {
+                    let x = inner.left + share * inner.width;
+                    let bottom = area.bottom();
+                    drawing.line(at(x, bottom), at(x, bottom + 4.0), INK, 1.0);
+                    drawing.text(at(x, bottom + LINE - 2.0), Anchor::Middle, label);
                 }
                 x_title(drawing, area, &panel.x.title);
                 for series in series {
@@ -206,7 +202,7 @@ impl<'a> Plot<'a> {
                 let width = area.width / bars.groups.len() as f64;
                 for (i, group) in bars.groups.iter().enumerate() {
                     let left = area.left + i as f64 * width;
-                    let place = (left + width / 2.0, area.bottom() + LINE - 2.0);
+                    let place = at(left + width / 2.0, area.bottom() + LINE - 2.0);
                     drawing.text(place, Anchor::Middle, group);
                     let group = Area {
                         left: left + width * 0.1,
@@ -221,7 +217,7 @@ impl<'a> Plot<'a> {
             Self::Words(words) => {
                 for (i, line) in words.iter().enumerate() {
                     let baseline = area.top + (i + 1) as f64 * LINE - 5.0;
-                    drawing.text((area.left, baseline), Anchor::Start, line);
+                    drawing.text(at(area.left, baseline), Anchor::Start, line);
                 }
             }
         }
@@ -241,14 +237,14 @@ fn longest_tick(span: &Span) -> f64 {
 
 /// Axes on the left and at the bottom, with grid lines at the ticks.
 fn y_axis(drawing: &mut Drawing, area: Area, inner: Area, span: &Span, title: &str) {
-    for (at, label) in &span.ticks {
-        let y = inner.bottom() - at * inner.height;
-        drawing.line((area.left, y), (area.right(), y), GRID, 1.0);
-        drawing.text((area.left - GAP, y + 4.0), Anchor::End, label);
+    for (share, label) in &span.ticks {
+        let y = inner.bottom() - share * inner.height;
+        drawing.line(at(area.left, y), at(area.right(), y), GRID, 1.0);
+        drawing.text(at(area.left - GAP, y + 4.0), Anchor::End, label);
     }
-    let corner = (area.left, area.bottom());
+    let corner = at(area.left, area.bottom());
     drawing.path(
-        &[(area.left, area.top), corner, (area.right(), corner.1)],
+        &[at(area.left, area.top), corner, at(area.right(), corner.y)],
         INK,
         1.0,
         "",
@@ -263,17 +259,17 @@ fn y_axis(drawing: &mut Drawing, area: Area, inner: Area, span: &Span, title: &s
 /// top, so that no part is above the plot.
 fn y_title(drawing: &mut Drawing, area: Area, left: f64, title: &str) {
     let middle = area.height.max(text_width(title)) / 2.0;
-    drawing.rising((left, area.top + middle), title);
+    drawing.rising(at(left, area.top + middle), title);
 }
 
 fn x_title(drawing: &mut Drawing, area: Area, title: &str) {
     if !title.is_empty() {
         let below = area.bottom() + 2.0 * LINE - 3.0;
         if text_width(title) > area.width {
-            drawing.text((area.left, below), Anchor::Start, title);
+            drawing.text(at(area.left, below), Anchor::Start, title);
         } else {
             let middle = area.left + area.width / 2.0;
-            drawing.text((middle, below), Anchor::Middle, title);
+            drawing.text(at(middle, below), Anchor::Middle, title);
         }
     }
 }
@@ -288,9 +284,9 @@ fn draw_series(
     look: Look,
 ) {
     let down = |value: f64| area.bottom() - y.at(value) * area.height;
-    let place = |(across, up): (f64, f64)| (area.left + x.at(across) * area.width, down(up));
+    let place = |across, up| at(area.left + x.at(across) * area.width, down(up));
     let shown: Vec<_> = panel.shown(series).collect();
-    let points: Vec<(f64, f64)> = shown.iter().map(|&(x, y, _)| place((x, y))).collect();
+    let points: Vec<Point> = shown.iter().map(|&(x, y, _)| place(x, y)).collect();
     match series.style {
         Style::Points | Style::Open => {}
         Style::Line | Style::Limit => {
@@ -299,24 +295,25 @@ fn draw_series(
         Style::Steps => {
             let corners = points
                 .windows(2)
-                .flat_map(|pair| [pair[0], (pair[1].0, pair[0].1)]);
+                .flat_map(|pair| [pair[0], at(pair[1].x, pair[0].y)]);
             let corners: Vec<_> = corners.chain(points.last().copied()).collect();
             drawing.path(&corners, look.colour, STROKE, look.dashes_of(series.style));
         }
     }
     if matches!(series.style, Style::Line | Style::Points | Style::Open) {
         let hollow = look.hollow || series.style == Style::Open;
-        for (&(across, up), &(of, value, (low, high))) in points.iter().zip(&shown) {
+        for (&point, &(of, value, (low, high))) in points.iter().zip(&shown) {
             let words = || format!("{}, {}: {}", series.name, cell(of), cell(value));
             drawing.value(words, |drawing| {
                 if low < high {
                     let (low, high) = (down(low), down(high));
-                    drawing.line((across, low), (across, high), look.colour, 1.0);
+                    let x = point.x;
+                    drawing.line(at(x, low), at(x, high), look.colour, 1.0);
                     for end in [low, high] {
-                        drawing.line((across - 3.0, end), (across + 3.0, end), look.colour, 1.0);
+                        drawing.line(at(x - 3.0, end), at(x + 3.0, end), look.colour, 1.0);
                     }
                 }
-                drawing.marker(look.marker, (across, up), look.colour, hollow);
+                drawing.marker(look.marker, point, look.colour, hollow);
             });
         }
     }
@@ -395,7 +392,7 @@ fn draw_heat(drawing: &mut Drawing, area: Area, heat: &Heat, colours: &Span) {
     let numbered = heat.columns.len() <= NUMBERED_COLUMNS;
     for (i, (name, values)) in heat.rows.iter().enumerate() {
         let top = area.top + i as f64 * ROW;
-        drawing.text((area.left - GAP, top + ROW - 6.0), Anchor::End, name);
+        drawing.text(at(area.left - GAP, top + ROW - 6.0), Anchor::End, name);
         for (j, &value) in values.iter().enumerate() {
             let cell_area = Area {
                 left: area.left + j as f64 * width,
@@ -420,7 +417,7 @@ fn draw_heat(drawing: &mut Drawing, area: Area, heat: &Heat, colours: &Span) {
             drawing.value(words, |drawing| {
                 drawing.area(inner, &fill);
                 if numbered {
-                    let place = (cell_area.left + width / 2.0, top + ROW - 6.0);
+                    let place = at(cell_area.left + width / 2.0, top + ROW - 6.0);
                     drawing.coloured(place, ink, &cell(value));
                 }
             });
@@ -435,7 +432,7 @@ fn draw_heat(drawing: &mut Drawing, area: Area, heat: &Heat, colours: &Span) {
         .skip(every - 1)
         .step_by(every)
     {
-        let place = (
+        let place = at(
             area.left + (j as f64 + 0.5) * width,
             area.bottom() + LINE - 2.0,
         );
@@ -473,10 +470,10 @@ fn colour_bar(drawing: &mut Drawing, area: Area, colours: &Span, missing: bool) 
             &fill,
         );
     }
-    for (at, label) in &colours.ticks {
-        let y = area.top + (1.0 - at) * height;
-        drawing.line((left + width, y), (left + width + 3.0, y), INK, 1.0);
-        drawing.text((left + width + GAP, y + 4.0), Anchor::Start, label);
+    for (share, label) in &colours.ticks {
+        let y = area.top + (1.0 - share) * height;
+        drawing.line(at(left + width, y), at(left + width + 3.0, y), INK, 1.0);
+        drawing.text(at(left + width + GAP, y + 4.0), Anchor::Start, label);
     }
     if missing {
         let sample = Area {
@@ -486,7 +483,7 @@ fn colour_bar(drawing: &mut Drawing, area: Area, colours: &Span, missing: bool) 
             height: width,
         };
         no_value(drawing, sample);
-        let place = (left + width + GAP, sample.bottom() - 2.0);
+        let place = at(left + width + GAP, sample.bottom() - 2.0);
         drawing.text(place, Anchor::Start, "none");
     }
 }

@@ -41,6 +41,17 @@ pub(super) enum Anchor {
     End,
 }
 
+/// A place in pixels, from the upper left corner.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+}
+
+pub(super) const fn at(x: f64, y: f64) -> Point {
+    Point { x, y }
+}
+
 /// A rectangle: left, top, width, height.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Area {
@@ -133,15 +144,15 @@ impl Drawing {
         ));
     }
 
-    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), colour: &str, width: f64) {
+    pub(super) fn line(&mut self, from: Point, to: Point, colour: &str, width: f64) {
         self.path(&[from, to], colour, width, "");
     }
 
     /// A line through all points, with these dashes.
-    pub(super) fn path(&mut self, points: &[(f64, f64)], colour: &str, width: f64, dashes: &str) {
+    pub(super) fn path(&mut self, points: &[Point], colour: &str, width: f64, dashes: &str) {
         let points: Vec<_> = points
             .iter()
-            .map(|&(x, y)| short(x) + "," + &short(y))
+            .map(|&Point { x, y }| short(x) + "," + &short(y))
             .collect();
         let points = points.join(" ");
         let dashes = match dashes {
@@ -154,7 +165,8 @@ impl Drawing {
         ));
     }
 
-    pub(super) fn marker(&mut self, shape: Marker, (x, y): (f64, f64), colour: &str, hollow: bool) {
+    pub(super) fn marker(&mut self, shape: Marker, place: Point, colour: &str, hollow: bool) {
+        let Point { x, y } = place;
         let fill = if hollow { "white" } else { colour };
         let corners: &[(f64, f64)] = match shape {
             Marker::Circle => {
@@ -229,32 +241,28 @@ impl Drawing {
     }
 
     /// Text with its baseline at this place.
-    pub(super) fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, text: &str) {
-        self.styled(short(x), short(y), anchor, "", text);
+    pub(super) fn text(&mut self, place: Point, anchor: Anchor, text: &str) {
+        self.styled(place, anchor, "", text);
     }
 
-    pub(super) fn bold(&mut self, (x, y): (f64, f64), anchor: Anchor, text: &str) {
-        self.styled(short(x), short(y), anchor, r#" font-weight="bold""#, text);
+    pub(super) fn bold(&mut self, place: Point, anchor: Anchor, text: &str) {
+        self.styled(place, anchor, r#" font-weight="bold""#, text);
     }
 
-    pub(super) fn coloured(&mut self, (x, y): (f64, f64), colour: &str, text: &str) {
-        self.styled(
-            short(x),
-            short(y),
-            Anchor::Middle,
-            &format!(r#" fill="{colour}""#),
-            text,
-        );
+    pub(super) fn coloured(&mut self, place: Point, colour: &str, text: &str) {
+        let fill = format!(r#" fill="{colour}""#);
+        self.styled(place, Anchor::Middle, &fill, text);
     }
 
     /// Text that reads upwards.
-    pub(super) fn rising(&mut self, (x, y): (f64, f64), text: &str) {
-        let (x, y) = (short(x), short(y));
+    pub(super) fn rising(&mut self, place: Point, text: &str) {
+        let [x, y] = [place.x, place.y].map(short);
         let turn = format!(r#" transform="rotate(-90 {x} {y})""#);
-        self.styled(x, y, Anchor::Middle, &turn, text);
+        self.styled(place, Anchor::Middle, &turn, text);
     }
 
-    fn styled(&mut self, x: String, y: String, anchor: Anchor, style: &str, text: &str) {
+    fn styled(&mut self, place: Point, anchor: Anchor, style: &str, text: &str) {
+        let [x, y] = [place.x, place.y].map(short);
         let anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => r#" text-anchor="middle""#,

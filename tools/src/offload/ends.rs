@@ -90,7 +90,7 @@ impl Scene {
 impl Ends {
     /// Runs the ranks with these costs, for the receives of one communicator or of all. The
     /// simulations are independent and run in parallel.
-    pub(super) fn of(run: &Run, network: Network, ranks: &[Weighed], comm: Option<u32>) -> Self {
+    pub(super) fn new(run: &Run, network: Network, ranks: &[Weighed], comm: Option<u32>) -> Self {
         let mut all = Weighed::default();
         ranks.iter().for_each(|rank| all.add(rank));
         let simulate = |scene: Scene| {

@@ -104,9 +104,9 @@ fn in_order(
     let ranks = ranks?;
     let mut total = Weighed::default();
     ranks.iter().for_each(|rank| total.add(rank));
-    let gain = Ends::of(run, question.network, &ranks, None).gain(None);
+    let gain = Ends::new(run, question.network, &ranks, None).gain(None);
     let (demand, costs) = (&total.demand, &total.costs);
-    let verdict = Verdict::of(demand, &question.host, costs, &gain, question.worth);
+    let verdict = Verdict::judge(demand, &question.host, costs, &gain, question.worth);
     Ok(InOrder {
         order,
         steps_per_message: demand.steps_per_message(),

@@ -44,7 +44,7 @@ impl Remark {
 }
 
 /// The remarks on a run, the general ones first.
-pub(super) fn of(run: &Run, question: &Question, total: &Weighed, stalls: u64) -> Vec<Remark> {
+pub(super) fn find(run: &Run, question: &Question, total: &Weighed, stalls: u64) -> Vec<Remark> {
     let mut all = of_the_model(run, question, total);
     all.extend(of_the_trace(run));
     if stalls > 0 {

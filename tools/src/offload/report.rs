@@ -81,7 +81,7 @@ pub struct Length {
 }
 
 impl Length {
-    fn of(run: &Run, gain: Option<&Gain>) -> Self {
+    fn new(run: &Run, gain: Option<&Gain>) -> Self {
         let longest = run.programs.iter().map(|program| program.run_ns).max();
         let recorded_ns = longest.filter(|&ns| ns > 0);
         Self {
@@ -159,7 +159,7 @@ impl Weighed {
         } = *self;
         let host = &question.host;
         let verdict = match &gain {
-            Ok(gain) => Verdict::of(&demand, host, &costs, gain, question.worth),
+            Ok(gain) => Verdict::judge(&demand, host, &costs, gain, question.worth),
             Err(reason) => Verdict::none(*reason),
         };
         let gain = gain.ok();
@@ -169,7 +169,7 @@ impl Weighed {
             service,
             costs,
             gain,
-            break_even: gain.map(|_| BreakEven::of(&demand, &service, host)),
+            break_even: gain.map(|_| BreakEven::new(&demand, &service, host)),
             verdict,
         }
     }
@@ -204,7 +204,7 @@ impl Question {
         Weighed {
             demand,
             service,
-            costs: Costs::of(&demand, &service, &self.host),
+            costs: Costs::new(&demand, &service, &self.host),
         }
     }
 
@@ -303,7 +303,7 @@ impl Question {
             let ranks: Vec<Weighed> = weights.by_comm.iter().map(of_rank).collect();
             let sum = sum(&ranks);
             let gain = match nothing.or(sum.demand.nothing()) {
-                None => Ok(Ends::of(run, self.network, &ranks, Some(comm)).gain(None)),
+                None => Ok(Ends::new(run, self.network, &ranks, Some(comm)).gain(None)),
                 Some(reason) => Err(reason),
             };
             sum.advised(Some(comm), gain, self)
@@ -353,7 +353,7 @@ impl Report {
         let total = sum(&weights.ranks);
         let nothing = nothing(run, &total.demand);
         let ends = match nothing {
-            None => Ok(Ends::of(run, question.network, &weights.ranks, None)),
+            None => Ok(Ends::new(run, question.network, &weights.ranks, None)),
             Some(reason) => Err(reason),
         };
         let gain = |rank: Option<usize>| match &ends {
@@ -361,7 +361,7 @@ impl Report {
             Err(reason) => Err(*reason),
         };
         let mut application = total.advised(None, gain(None), question);
-        let mut remarks = remarks::of(run, question, &total, stalls);
+        let mut remarks = remarks::find(run, question, &total, stalls);
         let mut in_orders = Vec::new();
         if let Some(gain) = application.gain {
             let first = InOrder::first(run, &application, gain);
@@ -378,7 +378,7 @@ impl Report {
         let of_rank = |(at, weighed): (usize, &Weighed)| {
             weighed.advised(Some(run.programs[at].rank), gain(Some(at)), question)
         };
-        let length = Length::of(run, application.gain.as_ref());
+        let length = Length::new(run, application.gain.as_ref());
         remarks.extend(length.remark());
         Ok(Self {
             application,

@@ -2,9 +2,7 @@
 
 use super::*;
 use crate::analyze::order::Network;
-use crate::analyze::{
-    Action, End, LocalComm, Program, Run, Step, Transfer, TransferKind, UNKNOWN_BYTES,
-};
+use crate::analyze::{Action, LocalComm, Program, Run, Step, Transfer, TransferKind, by_hand};
 use dpamatch::engine::Behind;
 use dpamatch::registry::{self, EngineOptions};
 use dpamatch_predict::{Profile, Setup};
@@ -12,20 +10,9 @@ use dpamatch_predict::{Profile, Setup};
 const PROFILE: &str = include_str!("../../predict/profiles/bluefield3.toml");
 
 const BLANK: Transfer = Transfer {
-    peer: 0,
     tag: 5,
     bytes: 8,
-    got_source: -1,
-    got_tag: -1,
-    got_bytes: UNKNOWN_BYTES,
-    call: 0,
-    comm: 0,
-    function: 0,
-    kind: TransferKind::Send,
-    end: End::Ignored,
-    blocking: false,
-    synchronous: false,
-    unsure_null: false,
+    ..by_hand::BLANK
 };
 
 fn program(rank: u32, transfers: &[Transfer], gap_ns: u64) -> Program {

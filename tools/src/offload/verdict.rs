@@ -117,7 +117,7 @@ pub struct Costs {
 
 impl Costs {
     /// The costs of a part of a run.
-    pub fn of(demand: &Demand, service: &Service, host: &Host) -> Self {
+    pub fn new(demand: &Demand, service: &Service, host: &Host) -> Self {
         let (now, after) = (&host.matching, &host.offloaded);
         let (posts, messages) = (demand.posts as f64, demand.messages as f64);
         let now_us = (now.post_ns * posts
@@ -181,7 +181,7 @@ pub struct BreakEven {
 }
 
 impl BreakEven {
-    pub fn of(demand: &Demand, service: &Service, host: &Host) -> Self {
+    pub fn new(demand: &Demand, service: &Service, host: &Host) -> Self {
         let (now, after) = (&host.matching, &host.offloaded);
         let messages = demand.messages.max(1) as f64;
         let own = now.post_ns
@@ -222,7 +222,7 @@ impl Verdict {
     }
 
     /// Judges a gain. Gains and losses below `worth`, a part of the run's time, count as none.
-    pub fn of(demand: &Demand, host: &Host, costs: &Costs, gain: &Gain, worth: f64) -> Self {
+    pub fn judge(demand: &Demand, host: &Host, costs: &Costs, gain: &Gain, worth: f64) -> Self {
         let Range { low, likely, high } = gain.share;
         let largest = low.abs().max(high.abs());
         let (answer, reason) = if low > worth {
@@ -319,13 +319,13 @@ mod tests {
             share: Range::from(share),
             share_without_delay,
         };
-        let costs = Costs::of(&demand, &CARD, &host());
-        Verdict::of(&demand, &host(), &costs, &gain, 0.001)
+        let costs = Costs::new(&demand, &CARD, &host());
+        Verdict::judge(&demand, &host(), &costs, &gain, 0.001)
     }
 
     #[test]
     fn all_that_the_host_does_has_its_price() {
-        let costs = Costs::of(&DEEP, &CARD, &host());
+        let costs = Costs::new(&DEEP, &CARD, &host());
         let near = |range: Range, value: f64| {
             assert!(
                 (range.likely - value).abs() < 1e-9 && range.low == range.high,
@@ -345,7 +345,7 @@ mod tests {
             messages_in_software: 80,
             ..CARD
         };
-        let mixed = Costs::of(&DEEP, &mixed, &host());
+        let mixed = Costs::new(&DEEP, &mixed, &host());
         near(
             mixed.after_us,
             23.0 + 0.9 + 8.0 + 0.8 * (1000.0 + 0.08 + 1.0),
@@ -354,13 +354,13 @@ mod tests {
             receives_in_software: 30,
             ..CARD
         };
-        let only_receives = Costs::of(&DEEP, &only_receives, &host());
+        let only_receives = Costs::new(&DEEP, &only_receives, &host());
         near(only_receives.after_us, 23.0 + 0.9);
     }
 
     #[test]
     fn costs_of_two_parts_are_added_and_delays_averaged() {
-        let mut sum = Costs::of(&DEEP, &CARD, &host());
+        let mut sum = Costs::new(&DEEP, &CARD, &host());
         let other = Costs {
             delay_us: Range::exact(1.9),
             ..sum
@@ -375,7 +375,7 @@ mod tests {
     fn break_even_is_where_both_sides_cost_the_same() {
         let mut host = host();
         host.matching.step_ns = Range::new(5.0, 10.0, 20.0);
-        let even = BreakEven::of(&DEEP, &CARD, &host);
+        let even = BreakEven::new(&DEEP, &CARD, &host);
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{even:?}");
         // 50 + 170 - 30 - 100 - 0.8 - 10 ns over those of a step; 2,000 + 900 + 170 - 100 ns of
         // delay.

@@ -28,7 +28,7 @@ impl Live {
                 (endpoint, state, sum, rates)
             })
             .collect();
-        Table::of("live", "", rows)
+        Table::with_rows("live", "", rows)
             .columns(&[
                 ("rank", |(it, ..)| it.place_cell()),
                 ("state", |(_, state, ..)| state.words().into()),

@@ -42,7 +42,7 @@ fn ranks(endpoints: &[Endpoint]) -> Table {
     let rows = endpoints
         .iter()
         .map(|it| (it, Use::sum(it.kinds.values().copied())));
-    let table = Table::of("ranks", title, rows).columns(&[
+    let table = Table::with_rows("ranks", title, rows).columns(&[
         ("rank", |(it, _)| it.place_cell()),
         ("messages", |(_, sum)| sum.messages.into()),
         ("bytes", |(_, sum)| sum.bytes.into()),

@@ -355,7 +355,7 @@ impl<'a> Joined<'a> {
             )
         });
         let title = "Messages without a receive";
-        let table = Table::of("unexpected", title, rows).columns(&[
+        let table = Table::with_rows("unexpected", title, rows).columns(&[
             ("process", |it| it.0.clone().into()),
             ("from", |it| it.1.clone().into()),
             ("tag", |it| it.2.map(|tag| tag.to_string()).into()),

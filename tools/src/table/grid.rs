@@ -22,7 +22,7 @@ pub(super) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    pub(super) fn of(table: &'a Table) -> Self {
+    pub(super) fn new(table: &'a Table) -> Self {
         let place = |extra: &String| table.columns.iter().position(|column| column == extra);
         let words = |column: usize| {
             let mut cells = table.rows.iter().map(|row| &row[column]);
@@ -169,14 +169,14 @@ mod tests {
     #[test]
     fn all_columns_stand_where_there_is_room() {
         let text = "name    first  second  third\na           1      22    333\nbb    444,444       5      6\n";
-        assert_eq!(Grid::of(&table()).text(28), text);
-        assert_eq!(Grid::of(&table()).text(usize::MAX), text);
+        assert_eq!(Grid::new(&table()).text(28), text);
+        assert_eq!(Grid::new(&table()).text(usize::MAX), text);
     }
 
     #[test]
     fn columns_are_left_out_and_named() {
         let text =
-            |extra: &[&str], width| Grid::of(&table().extra(extra.iter().copied())).text(width);
+            |extra: &[&str], width| Grid::new(&table().extra(extra.iter().copied())).text(width);
         let right = text(&[], 27);
         assert!(right.starts_with("name    first  second\n"), "{right}");
         assert!(right.ends_with("\n  with --wide also: third\n"), "{right}");
@@ -192,7 +192,7 @@ mod tests {
         let mut table = Table::new("t", "", ["rank", "calls", "result"]);
         let words = "these words are far too many for what is left of the line here";
         table.push(["3".into(), 17_u64.into(), words.into()]);
-        let text = Grid::of(&table).text(44);
+        let text = Grid::new(&table).text(44);
         assert!(
             text.lines().all(|line| line.chars().count() <= 44),
             "{text}"

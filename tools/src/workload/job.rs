@@ -57,8 +57,9 @@ struct Lateness {
     most: f64,
     /// Mean share in the other rounds.
     rest: f64,
-    /// Share of processes whose early messages arrive out of order, and the order.
-    disorder: (f64, Order),
+    /// Share of processes whose early messages arrive in `order`, not in the order of the receives.
+    disordered: f64,
+    order: Order,
 }
 
 /// Iallgathers that a process of [`App::RadixCol`] has under way.
@@ -73,19 +74,19 @@ const NBODY_GROUP: u64 = 256;
 const RADIX: [(u32, Lateness, u64, f64); 3] = [
     (
         28,
-        Lateness::new([0.847, 0.99, 0.088], (0.26, Order::Reverse)),
+        Lateness::new([0.847, 0.99, 0.088], 0.26, Order::Reverse),
         3075,
         0.0,
     ),
     (
         29,
-        Lateness::new([0.860, 0.99, 0.080], (0.35, Order::Reverse)),
+        Lateness::new([0.860, 0.99, 0.080], 0.35, Order::Reverse),
         6950,
         0.12,
     ),
     (
         30,
-        Lateness::new([0.919, 0.99, 0.060], (0.82, Order::Reverse)),
+        Lateness::new([0.919, 0.99, 0.060], 0.82, Order::Reverse),
         14270,
         0.12,
     ),
@@ -95,25 +96,26 @@ const RADIX: [(u32, Lateness, u64, f64); 3] = [
 const NBODY: [(u32, Lateness); 3] = [
     (
         256,
-        Lateness::new([0.336, 0.97, 0.006], (0.03, Order::Reverse)),
+        Lateness::new([0.336, 0.97, 0.006], 0.03, Order::Reverse),
     ),
     (
         512,
-        Lateness::new([0.708, 0.974, 0.0303], (0.6, Order::Shuffled)),
+        Lateness::new([0.708, 0.974, 0.0303], 0.6, Order::Shuffled),
     ),
     (
         704,
-        Lateness::new([0.934, 0.988, 0.088], (0.0, Order::Forward)),
+        Lateness::new([0.934, 0.988, 0.088], 0.0, Order::Forward),
     ),
 ];
 
 impl Lateness {
-    const fn new([worst, most, rest]: [f64; 3], disorder: (f64, Order)) -> Self {
+    const fn new([worst, most, rest]: [f64; 3], disordered: f64, order: Order) -> Self {
         Self {
             worst,
             most,
             rest,
-            disorder,
+            disordered,
+            order,
         }
     }
 }
@@ -209,9 +211,8 @@ impl Job {
             group: Some(u64::MAX),
         };
         let all = |lateness: &Lateness| {
-            let (share, order) = lateness.disorder;
-            let early_order = if self.random(3, rank, 0) < share {
-                order
+            let early_order = if self.random(3, rank, 0) < lateness.disordered {
+                lateness.order
             } else {
                 usual.early_order
             };

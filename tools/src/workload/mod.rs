@@ -33,6 +33,7 @@ pub use events::Events;
 pub use job::{App, Job};
 pub use liars::lying;
 pub use order::{NEAR, Order};
+pub(crate) use order::{STEP, mix};
 pub use pattern::Pattern;
 
 /// Most ranks of a workload: the largest job of the papers.

@@ -35,9 +35,12 @@ impl Order {
     }
 }
 
-/// Hashes a number, equally on every machine (splitmix64's finalizer).
-pub(super) fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+/// The distance of SplitMix64's states.
+pub(crate) const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The number that SplitMix64 gives in a state: a hash of the state, equal on every machine.
+pub(crate) fn mix(state: u64) -> u64 {
+    let value = state.wrapping_add(STEP);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)

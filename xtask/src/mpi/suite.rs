@@ -205,7 +205,7 @@ fn run_list(
         for variable in &line.environment {
             job = job.variable(variable);
         }
-        let outcome = |job: &Job<'_>| Ending::of(job.run());
+        let outcome = |job: &Job<'_>| Ending::new(job.run());
         let begin = Instant::now();
         let mut ours = outcome(&job);
         let as_in_stock = ours != Ending::Passes
@@ -284,7 +284,7 @@ enum Ending {
 }
 
 impl Ending {
-    fn of(ended: Result<Ended, String>) -> Self {
+    fn new(ended: Result<Ended, String>) -> Self {
         match ended {
             Err(_) => Self::Late,
             Ok(ended)

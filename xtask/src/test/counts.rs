@@ -145,23 +145,196 @@ pub(crate) fn no_warnings(output: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// Each part of `counts.txt`: a counter's name, what it makes of the output below it, and that.
+    /// Counters, lines of output, and what is counted in them: tests, exhaustive and bounded models,
+    /// executions, benches.
     #[test]
     fn outputs_are_counted_or_refused() {
-        let parts = include_str!("counts.txt").split("== ").skip(1);
-        assert_eq!(parts.clone().count(), 26);
-        for part in parts {
-            let (head, output) = part.split_once('\n').expect("an output");
-            let (counter, expected) = head.split_once(": ").expect("a result");
-            let found = match counter {
-                "tests" => tests(output),
-                "doc_tests" => doc_tests(output),
-                "models" => models(output),
-                "benches" => benches(output),
-                _ => no_warnings(output).map(|()| Counts::default()),
-            };
-            let found = found.map_or_else(
-                |error| error,
+        type Expected = Result<[u64; 5], &'static str>;
+        type Counter = fn(&str) -> Result<Counts, String>;
+        let warnings: Counter = |output| no_warnings(output).map(|()| Counts::default());
+        let cases: [(Counter, &[&str], Expected); 26] = [
+            (
+                tests,
+                &[
+                    "running 2 tests",
+                    "test a ... ok",
+                    "test result: ok. 2 passed; 0 failed; 0 ignored",
+                    "test result: ok. 0 passed; 0 failed; 0 ignored",
+                    "test result: ok. 1040 passed; 0 failed; 0 ignored",
+                ],
+                Ok([1042, 0, 0, 0, 0]),
+            ),
+            (
+                doc_tests,
+                &["test result: FAILED. 5 passed; 2 failed; 1 ignored"],
+                Err("2 tests failed"),
+            ),
+            (
+                doc_tests,
+                &["test result: ok. 5 passed; 0 failed; 3 ignored"],
+                Err("3 tests are ignored"),
+            ),
+            (
+                doc_tests,
+                &["test result: ok. many passed; 0 failed"],
+                Err("cannot read `test result: ok. many passed; 0 failed`"),
+            ),
+            (
+                doc_tests,
+                &["test result: ok"],
+                Err("cannot read `test result: ok`"),
+            ),
+            (
+                tests,
+                &["test result: ok. 0 passed; 0 failed; 0 ignored"],
+                Err("not one test ran"),
+            ),
+            (tests, &[], Err("not one test ran")),
+            (
+                doc_tests,
+                &["test result: ok. 0 passed; 0 failed; 0 ignored"],
+                Ok([0, 0, 0, 0, 0]),
+            ),
+            (
+                models,
+                &[
+                    "loom: counter/fetch_add: 4 executions, exhaustive",
+                    "test counter ... loom: block: two workers: 5500 executions, exhaustive",
+                    "ok",
+                    "loom: block/three: 25300 executions, bounded 3",
+                ],
+                Ok([0, 2, 1, 30804, 0]),
+            ),
+            (
+                models,
+                &[
+                    "running 0 tests",
+                    "test result: ok. 0 passed; 0 failed; 0 ignored",
+                ],
+                Err("not one model ran"),
+            ),
+            (
+                models,
+                &[
+                    "loom: a: 4 executions, exhaustive",
+                    "loom: b: 1 executions, exhaustive",
+                ],
+                Err("a model explored nothing: `loom: b: 1 executions, exhaustive`"),
+            ),
+            (
+                models,
+                &[
+                    "loom: a: 4 executions, exhaustive",
+                    "loom: b: 0 executions, bounded 2",
+                ],
+                Err("a model explored nothing: `loom: b: 0 executions, bounded 2`"),
+            ),
+            (
+                models,
+                &[
+                    "loom: a: 4 executions, exhaustive",
+                    "loom: b: 2 executions, exhaustive",
+                ],
+                Ok([0, 2, 0, 6, 0]),
+            ),
+            (
+                models,
+                &[
+                    "loom: a: 4 executions, exhaustive",
+                    "loom: 4 executions, exhaustive",
+                ],
+                Err("cannot read `loom: 4 executions, exhaustive`"),
+            ),
+            (
+                models,
+                &[
+                    "loom: a: 4 executions, exhaustive",
+                    "loom: b: many executions, exhaustive",
+                ],
+                Err("cannot read `loom: b: many executions, exhaustive`"),
+            ),
+            (
+                models,
+                &[
+                    "loom: a: 4 executions, exhaustive",
+                    "loom: b: 4 executions, bounded",
+                ],
+                Err("cannot read `loom: b: 4 executions, bounded`"),
+            ),
+            (
+                models,
+                &[
+                    "loom: a: 4 executions, exhaustive",
+                    "loom: b: 4 executions, partly",
+                ],
+                Err("cannot read `loom: b: 4 executions, partly`"),
+            ),
+            (
+                models,
+                &[
+                    "loom: a: 4 executions, exhaustive",
+                    "loom: : 4 executions, exhaustive",
+                ],
+                Err("cannot read `loom: : 4 executions, exhaustive`"),
+            ),
+            (
+                models,
+                &[
+                    "loom: a: 4 executions, exhaustive",
+                    "test result: ok. 1 passed; 0 failed; 1 ignored",
+                ],
+                Err("1 tests are ignored"),
+            ),
+            (
+                benches,
+                &[
+                    "Testing selector/accepts/none",
+                    "Success",
+                    "",
+                    "Testing selector/accepts/tag",
+                    "Success",
+                ],
+                Ok([0, 0, 0, 0, 2]),
+            ),
+            (
+                benches,
+                &["Testing a", "Success", "Testing b"],
+                Err("1 of 2 benches succeeded"),
+            ),
+            (benches, &["running 0 tests"], Err("not one bench ran")),
+            (
+                warnings,
+                &["   Checking dpa_model", "    Finished"],
+                Ok([0, 0, 0, 0, 0]),
+            ),
+            (
+                warnings,
+                &["warning: unused manifest key"],
+                Ok([0, 0, 0, 0, 0]),
+            ),
+            (
+                warnings,
+                &[
+                    "   Checking dpa_model",
+                    "warning: `dpa_model` (lib) generated 1 warning (run `cargo fix`)",
+                    "    Finished",
+                ],
+                Err("warning: `dpa_model` (lib) generated 1 warning (run `cargo fix`)"),
+            ),
+            (
+                tests,
+                &[
+                    "test result: FAILED. 1 passed; 1 failed; 0 ignored",
+                    "test result: FAILED. 1 passed; 3 failed; 0 ignored",
+                ],
+                Err("4 tests failed"),
+            ),
+        ];
+        // How libtest ends such a line.
+        let rest = " ignored; 0 measured; 0 filtered out; finished in 0.02s\n";
+        for (counter, lines, expected) in cases {
+            let output = (lines.join("\n") + "\n").replace(" ignored\n", rest);
+            let found = counter(&output).map(
                 |Counts {
                      tests,
                      models_exhaustive,
@@ -169,10 +342,16 @@ mod tests {
                      executions,
                      benches,
                  }| {
-                    format!("{tests} {models_exhaustive} {models_bounded} {executions} {benches}")
+                    [
+                        tests,
+                        models_exhaustive,
+                        models_bounded,
+                        executions,
+                        benches,
+                    ]
                 },
             );
-            assert_eq!(found, expected, "{part}");
+            assert_eq!(found, expected.map_err(str::to_owned), "{lines:?}");
         }
     }
 }

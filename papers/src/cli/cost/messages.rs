@@ -131,7 +131,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     for phase in &list.phases {
         let steps =
             steps_by_rank(entry, &options, &phase.messages, posting).map_err(not_counted)?;
-        let cost = PhaseCost::of(
+        let cost = PhaseCost::new(
             profile,
             list.ranks,
             &phase.messages,
@@ -198,7 +198,7 @@ fn phases_table(title: String, phases: &[PhaseRow]) -> Table {
     fn most(cost: &PhaseCost, value: fn(&RankCost) -> f64) -> Cell {
         us(cost.max_s(value)).into()
     }
-    let table = Table::of("phases", title, phases).columns(&[
+    let table = Table::with_rows("phases", title, phases).columns(&[
         ("phase", |it| it.0.as_str().into()),
         ("ranks", |it| it.2.ranks.len().into()),
         ("messages", |it| it.1.into()),
@@ -231,7 +231,7 @@ fn ranks_table(phases: &[PhaseRow]) -> Table {
     let ranks = phases
         .iter()
         .flat_map(|it| it.2.ranks.iter().map(move |rank| (&it.0, rank)));
-    let table = Table::of("ranks", "Every rank; microseconds.", ranks).columns(&[
+    let table = Table::with_rows("ranks", "Every rank; microseconds.", ranks).columns(&[
         ("phase", |(phase, _)| phase.as_str().into()),
         ("rank", |(_, it)| it.rank.into()),
         ("sent", |(_, it)| it.sent.into()),

@@ -98,7 +98,7 @@ fn warned(table: Table, busy: Option<String>) -> Table {
 
 fn runs_table(measured: &[Measured], bytes: u64) -> Table {
     let runs = measured.iter().map(|run| (run, bytes));
-    let table = Table::of("runs", "Measured runs, one way.", runs).columns(&[
+    let table = Table::with_rows("runs", "Measured runs, one way.", runs).columns(&[
         ("engine", |(run, _)| run.engine.into()),
         ("order", |(run, _)| run.order.into()),
         ("messages", |(run, _)| run.messages.into()),
@@ -112,7 +112,7 @@ fn runs_table(measured: &[Measured], bytes: u64) -> Table {
 fn fitted_table(predictions: &[EnginePrediction]) -> Table {
     let title = "Fitted to best and worst order (nanoseconds, 95 % confidence); mean relative error of the random orders, \
                  predicted by steps, by gamma n^2 and by gamma n^2 / 3.";
-    Table::of("ping_pong_fit", title, predictions)
+    Table::with_rows("ping_pong_fit", title, predictions)
         .columns(&[
             ("engine", |it| it.engine.into()),
             ("message_ns", |it| {
@@ -139,7 +139,7 @@ fn fitted_table(predictions: &[EnginePrediction]) -> Table {
 
 fn predicted_table(predictions: &[EnginePrediction]) -> Table {
     let tests = predictions.iter().flat_map(|prediction| &prediction.tests);
-    Table::of("ping_pong_runs", "Ping-pong, both ways.", tests)
+    Table::with_rows("ping_pong_runs", "Ping-pong, both ways.", tests)
         .columns(&[
             ("engine", |it| it.measured.engine.into()),
             ("order", |it| it.measured.order.into()),

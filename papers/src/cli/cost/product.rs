@@ -81,7 +81,7 @@ impl Spread {
             threads: false,
             ..EngineOptions::default()
         };
-        let bound = PhaseCost::of(profile, partition.processes(), &messages, None, None);
+        let bound = PhaseCost::new(profile, partition.processes(), &messages, None, None);
         let mut splits = vec![
             ("bound".to_owned(), bound.split(QueueTerm::Bound)),
             ("third".to_owned(), bound.split(QueueTerm::Third)),
@@ -90,7 +90,7 @@ impl Spread {
         for entry in engines::chosen(&self.engine) {
             let steps = steps_by_rank(entry, &options, &messages, self.order.with_seed(self.seed))
                 .map_err(not_counted)?;
-            let cost = PhaseCost::of(
+            let cost = PhaseCost::new(
                 profile,
                 partition.processes(),
                 &messages,

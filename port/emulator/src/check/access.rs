@@ -82,7 +82,7 @@ impl Watch {
     /// Where the frame of the entry point begins. The first function that begins in an activation
     /// is the entry point. Where its frame pointer is at the frame's upper end, that is exact;
     /// elsewhere the emulator's own frames count as well.
-    fn top(&self, (frame, returns_to): (usize, usize)) -> usize {
+    fn top(&self, frame: usize, returns_to: usize) -> usize {
         let (mut top, known) = self.top.get();
         let (low, high) = self.stack.get();
         if !known {
@@ -151,7 +151,8 @@ impl Watch {
         &self,
         entity: usize,
         window: Option<u32>,
-        (key, memory): (u32, Range<usize>),
+        key: u32,
+        memory: Range<usize>,
     ) {
         self.invalidate();
         self.windows.configure(entity, window, key, memory);
@@ -366,14 +367,13 @@ fn too_deep(unit: &Unit, depth: usize, place: usize) {
     report(unit, Fault::Stack, place, text);
 }
 
-/// A function begins, with this stack pointer. `frame` is its frame pointer and its return
-/// address.
-pub(crate) fn enter(unit: &Unit, stack: usize, frame: (usize, usize), place: usize) {
+/// A function begins, with this stack pointer, frame pointer and return address.
+pub(crate) fn enter(unit: &Unit, stack: usize, frame: usize, returns_to: usize, place: usize) {
     let (low, high) = unit.own.watch.stack.get();
     if !(low..high).contains(&stack) {
         return;
     }
-    let depth = unit.own.watch.top(frame) - stack;
+    let depth = unit.own.watch.top(frame, returns_to) - stack;
     if depth > STACK {
         too_deep(unit, depth, place);
     }

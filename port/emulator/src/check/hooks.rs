@@ -48,12 +48,7 @@ pub(crate) use with_place;
 
 // Inlined: the compiler then knows the length and what is done.
 #[inline(always)]
-fn access_here(
-    address: usize,
-    (bytes, align): (usize, usize),
-    (how, writes): (How, bool),
-    caller: Caller,
-) {
+fn access_here(address: usize, bytes: usize, align: usize, how: How, writes: bool, caller: Caller) {
     if let Some(unit) = current() {
         access::check(
             unit,
@@ -71,28 +66,24 @@ fn access_here(
     }
 }
 
-fn access(address: usize, size: (usize, usize), writes: bool, caller: Caller) {
-    access_here(address, size, (How::Plain, writes), caller);
-}
-
 extern "C" fn fixed<const BYTES: usize, const WRITES: bool>(address: usize, caller: Caller) {
-    access_here(address, (BYTES, BYTES), (How::Plain, WRITES), caller);
+    access_here(address, BYTES, BYTES, How::Plain, WRITES, caller);
 }
 
 extern "C" fn polled<const BYTES: usize, const WRITES: bool>(address: usize, caller: Caller) {
-    access_here(address, (BYTES, BYTES), (How::Volatile, WRITES), caller);
+    access_here(address, BYTES, BYTES, How::Volatile, WRITES, caller);
 }
 
 extern "C" fn range<const WRITES: bool>(address: usize, bytes: usize, caller: Caller) {
     if bytes > 0 {
-        access(address, (bytes, 1), WRITES, caller);
+        access_here(address, bytes, 1, How::Plain, WRITES, caller);
     }
 }
 
 /// A function begins: its frame is on the stack already.
 extern "C" fn enter(_function: *const c_void, returns_to: usize, caller: Caller, frame: usize) {
     if let Some(unit) = current() {
-        access::enter(unit, caller.stack(), (frame, returns_to), caller.place());
+        access::enter(unit, caller.stack(), frame, returns_to, caller.place());
     }
 }
 
@@ -191,7 +182,7 @@ const RELEASE: c_int = 3;
 
 /// An atomic access of device code is announced.
 fn atomic_access(address: usize, bytes: usize, writes: bool, caller: Caller) {
-    access_here(address, (bytes, bytes), (How::Atomic, writes), caller);
+    access_here(address, bytes, bytes, How::Atomic, writes, caller);
 }
 
 /// An atomic access orders its thread and others: one that writes before it is done, one that reads

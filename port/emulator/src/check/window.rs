@@ -148,18 +148,28 @@ pub(super) struct Lines {
     /// Bytes of each line as they were when it was read first.
     lines: RefCell<HashMap<usize, [u8; LINE]>>,
     /// The line that the last access has read first, and what the window covers of it.
-    new: Cell<Option<(usize, usize, usize)>>,
+    new: Cell<Option<Covered>>,
 }
 
-/// The bytes of a line from `start` to `end`, which lie in a window.
-fn bytes((line, start, end): (usize, usize, usize)) -> [u8; LINE] {
-    let mut bytes = [0; LINE];
-    for at in start..end {
-        // SAFETY: in a window, whose key the host keeps mapped. Nothing is borrowed here: an access
-        // of memory that is gone ends this coroutine.
-        bytes[at - line] = unsafe { (at as *const u8).read_volatile() };
+/// The addresses of a line that a window covers.
+#[derive(Clone, Copy)]
+struct Covered {
+    line: usize,
+    start: usize,
+    end: usize,
+}
+
+impl Covered {
+    /// The line's bytes as they are now; 0 outside of the window.
+    fn bytes(self) -> [u8; LINE] {
+        let mut bytes = [0; LINE];
+        for at in self.start..self.end {
+            // SAFETY: in a window, whose key the host keeps mapped. Nothing is borrowed here: an
+            // access of memory that is gone ends this coroutine.
+            bytes[at - self.line] = unsafe { (at as *const u8).read_volatile() };
+        }
+        bytes
     }
-    bytes
 }
 
 impl Lines {
@@ -175,12 +185,16 @@ impl Lines {
         let mut stale = false;
         self.new.set(None);
         for line in (access.address / LINE * LINE..end).step_by(LINE).take(MOST) {
-            let covered = (line, line.max(window.start), (line + LINE).min(window.end));
+            let covered = Covered {
+                line,
+                start: line.max(window.start),
+                end: (line + LINE).min(window.end),
+            };
             if access.writes {
                 self.lines.borrow_mut().remove(&line);
                 continue;
             }
-            let now = bytes(covered);
+            let now = covered.bytes();
             let mut lines = self.lines.borrow_mut();
             if lines.len() >= MOST {
                 lines.clear();
@@ -197,9 +211,9 @@ impl Lines {
 
     /// An atomic load is over, which may have seen what came after its announcement.
     pub(super) fn loaded(&self) {
-        if let Some(line) = self.new.take() {
-            let now = bytes(line);
-            self.lines.borrow_mut().insert(line.0, now);
+        if let Some(covered) = self.new.take() {
+            let now = covered.bytes();
+            self.lines.borrow_mut().insert(covered.line, now);
         }
     }
 }

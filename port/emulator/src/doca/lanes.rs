@@ -140,10 +140,9 @@ impl Lanes {
             // SAFETY: the owner bit of an entry, of which no other knows.
             unsafe { ring.at(entry * format::CQE + format::CQE - 1, 1).write(1) };
         }
-        let places = (ring.clone(), record.clone());
         let made = Cq {
             armed: false,
-            ..Cq::new(NOBODY, places, log_depth, None)
+            ..Cq::new(NOBODY, ring.clone(), record.clone(), log_depth, None)
         };
         let cqn = machine().nic().cqs.insert(|number| Cq { number, ..made });
         let Some(cqn) = cqn else {
@@ -271,7 +270,7 @@ impl Lanes {
         }
         // SAFETY: an entry of the ring, which the NIC has published.
         let entry = unsafe { format::read_words::<{ format::CQE as usize / 8 }>(entry) };
-        let completion = Completion::of(entry.as_flattened());
+        let completion = Completion::parse(entry.as_flattened());
         self.read = self.read.wrapping_add(1);
         set_record(&self.record, self.read & 0xff_ffff);
         let id = completion.user_index;

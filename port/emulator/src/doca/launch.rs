@@ -5,7 +5,7 @@ use super::{Answer, Error, host};
 use crate::handle::Handle;
 use crate::machine::{lock, machine};
 use crate::process::{Process, ended};
-use crate::thread::{Arguments, Unit, UnitKind, Variadic};
+use crate::thread::{Arguments, Entry, Unit, UnitKind, Variadic};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -53,8 +53,8 @@ impl Launch {
         drop(free);
         while units.len() < threads as usize {
             let kind = UnitKind::Kernel(Arc::default());
-            let name = ("kernel".to_owned(), running.launch.entry);
-            match crate::thread::spawn(&process, name, kind, 0) {
+            let entry = Entry::named("kernel", running.launch.entry);
+            match crate::thread::spawn(&process, entry, kind, 0) {
                 Ok(unit) => {
                     if let UnitKind::Kernel(seat) = &unit.kind {
                         seat.unit.get_or_init(|| Arc::downgrade(&unit));
@@ -257,7 +257,7 @@ unsafe fn launch(
     let end = done.map(|word| (word, change(count)));
     let launch = Launch {
         process,
-        entry: entry.1,
+        entry: entry.address,
         arguments,
         threads,
         end,

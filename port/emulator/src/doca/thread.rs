@@ -19,7 +19,7 @@ const GROUP: u32 = 256;
 
 pub(super) struct Thread {
     pub(super) process: Arc<Process>,
-    function: Option<(String, usize)>,
+    function: Option<crate::thread::Entry>,
     argument: u64,
     local: u64,
     pub(super) unit: Option<Arc<Unit>>,
@@ -267,7 +267,7 @@ fn start(process: &Arc<Process>, log_depth: u8, unit: Option<Arc<Unit>>) -> Answ
     let record = allocate(process, 64)?;
     let block = allocate(process, 64)?;
     let record_place = process.heap.place(record, 8)?;
-    let made = Cq::new(process.id, (place, record_place), log_depth, unit.clone());
+    let made = Cq::new(process.id, place, record_place, log_depth, unit.clone());
     let cqn = machine().nic().cqs.insert(|number| Cq { number, ..made });
     let Some(cqn) = cqn else {
         return Error::NoMemory.because("too many completion queues");

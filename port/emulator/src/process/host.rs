@@ -118,7 +118,7 @@ calls! {
         let process = machine().process(process)?;
         let entry = crate::thread::entry(&process, stub)?;
         // ordering: an address of code that is loaded already.
-        process.error_handler.store(entry.1, Ordering::Release);
+        process.error_handler.store(entry.address, Ordering::Release);
         Ok(())
     }
 

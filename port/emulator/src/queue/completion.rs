@@ -31,7 +31,7 @@ impl Completion {
     }
 
     /// What an entry says.
-    pub(crate) fn of(entry: &[u8]) -> Self {
+    pub(crate) fn parse(entry: &[u8]) -> Self {
         let number = format::be32(entry, 0x38);
         Self {
             opcode: entry[0x3f] >> 4,
@@ -102,7 +102,8 @@ impl Cq {
     /// An armed queue with a place for its ring and one for its record, which wakes the thread.
     pub(crate) fn new(
         process: u32,
-        (ring, record): (Place, Place),
+        ring: Place,
+        record: Place,
         log_depth: u8,
         unit: Option<Arc<Unit>>,
     ) -> Self {
@@ -280,7 +281,7 @@ mod tests {
         let [ring, record] = places.map(|place| place.expect("in the heap"));
         // SAFETY: four bytes of the record, which nobody else has.
         unsafe { record.at(0, 4).cast::<u32>().write(consumed.to_be()) };
-        let mut queue = Cq::new(1, (ring, record), LOG_DEPTH, None);
+        let mut queue = Cq::new(1, ring, record, LOG_DEPTH, None);
         queue.producer = producer;
         queue
     }

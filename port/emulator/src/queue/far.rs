@@ -7,6 +7,7 @@
 //! While too much waits for a program, nothing more is asked of it, and what it asks is not done.
 
 use super::asleep::Moment;
+use super::pair::Ends;
 use super::send::{Sender, Undone};
 use super::{Nic, format};
 use crate::check::race::Cause;
@@ -80,11 +81,12 @@ impl Nic {
     /// Does an operation in another program: asks for it, and takes the answer into `data`.
     pub(super) fn ask(
         &mut self,
-        (number, remote): (u32, u32),
+        ends: Ends,
         entry: &[u8],
         reads: usize,
         data: &mut Vec<u8>,
     ) -> Result<(), Undone> {
+        let Ends { number, remote } = ends;
         if data.len().max(reads) > MESSAGE {
             let why = format!("{} bytes between programs", data.len().max(reads));
             return Err(format!("{why}: {MESSAGE} at most").into());
@@ -242,7 +244,10 @@ impl Nic {
                 continue;
             };
             let mut data = std::mem::take(&mut operation.data);
-            let ends = (from, operation.to);
+            let ends = Ends {
+                number: from,
+                remote: operation.to,
+            };
             let reads = operation.reads as usize;
             let entry = &operation.entry;
             let result = match reads <= MESSAGE {

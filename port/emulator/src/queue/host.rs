@@ -113,7 +113,7 @@ calls! {
             always_armed: attr.always_armed != 0,
             overrun_ignore: attr.overrun_ignore != 0,
             collapsed: attr.collapsed != 0,
-            ..Cq::new(process.id, (ring, record), attr.log_depth, unit)
+            ..Cq::new(process.id, ring, record, attr.log_depth, unit)
         });
         put(cq, Kind::Cq.handle(number.ok_or("too many completion queues")?))
     }

@@ -157,7 +157,9 @@ impl Keys {
 
     pub(crate) fn read(
         &self,
-        (key, address, bytes): (u32, u64, u64),
+        key: u32,
+        address: u64,
+        bytes: u64,
         rights: i32,
         into: &mut Vec<u8>,
     ) -> Result<(), String> {
@@ -175,7 +177,8 @@ impl Keys {
 
     pub(crate) fn write(
         &self,
-        (key, address): (u32, u64),
+        key: u32,
+        address: u64,
         rights: i32,
         from: &[u8],
     ) -> Result<(), String> {

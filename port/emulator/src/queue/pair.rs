@@ -84,6 +84,13 @@ pub(super) struct Permit {
     pd: usize,
 }
 
+/// Numbers of a pair's two queues: the one that operates, and the other end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub(super) number: u32,
+    pub(super) remote: u32,
+}
+
 /// A data segment's key, address and length.
 fn place_of(bytes: &[u8], at: usize) -> (u32, u64, usize) {
     let length = format::be32(bytes, at) as usize;
@@ -113,7 +120,10 @@ impl Nic {
         let pd = self.wqs.get(number).map_or(0, |wq| wq.pd);
         let mut data = std::mem::take(&mut self.outgoing);
         data.clear();
-        let ends = (number, pair.remote);
+        let ends = Ends {
+            number,
+            remote: pair.remote,
+        };
         let is_far = self.wires.is_far(pair.remote);
         let result = (|| {
             let permit = match is_far {
@@ -163,7 +173,7 @@ impl Nic {
                 };
                 self.keys.allows(key, pd).map_err(local)?;
                 self.keys
-                    .write((key, address), format::LOCAL_WRITE, now)
+                    .write(key, address, format::LOCAL_WRITE, now)
                     .map_err(local)?;
                 answer = rest;
             }
@@ -181,7 +191,8 @@ impl Nic {
     }
 
     /// The other end of a pair, if it answers, and its domain.
-    fn peer(&self, (number, remote): (u32, u32)) -> Result<(Pair, usize), Undone> {
+    fn peer(&self, ends: Ends) -> Result<(Pair, usize), Undone> {
+        let Ends { number, remote } = ends;
         let wq = self.wqs.get(remote);
         let answers = |peer: &Pair| {
             (READY_TO_RECEIVE..=READY_TO_SEND).contains(&peer.state) && peer.remote == number
@@ -194,7 +205,7 @@ impl Nic {
     }
 
     /// What the other end of a pair, if it answers, lets an operation do.
-    pub(super) fn permit(&self, ends: (u32, u32), opcode: u8) -> Result<Permit, Undone> {
+    pub(super) fn permit(&self, ends: Ends, opcode: u8) -> Result<Permit, Undone> {
         let (peer, pd) = self.peer(ends)?;
         let right = match opcode {
             format::WRITE | format::WRITE_IMMEDIATE => format::REMOTE_WRITE,
@@ -203,7 +214,7 @@ impl Nic {
             _ => 0,
         };
         if right != 0 && peer.access & right == 0 {
-            return Err(remote(format!("QP {:#x} does not allow it", ends.1)));
+            return Err(remote(format!("QP {:#x} does not allow it", ends.remote)));
         }
         Ok(Permit { right, pd })
     }
@@ -212,13 +223,13 @@ impl Nic {
     /// opcode needs; `data` is what is sent, or takes what is answered.
     pub(super) fn serve(
         &mut self,
-        ends: (u32, u32),
+        ends: Ends,
         permit: Permit,
         entry: &[u8],
         reads: usize,
         data: &mut Vec<u8>,
     ) -> Result<(), Undone> {
-        let (opcode, to) = (entry[3], ends.1);
+        let (opcode, to) = (entry[3], ends.remote);
         let Permit { right, pd } = permit;
         if matches!(opcode, format::SEND | format::SEND_IMMEDIATE) {
             return self.receive_message(to, data, entry, opcode);
@@ -231,9 +242,7 @@ impl Nic {
                 }
                 if !data.is_empty() {
                     self.keys.allows(key, pd).map_err(remote)?;
-                    self.keys
-                        .write((key, address), right, data)
-                        .map_err(remote)?;
+                    self.keys.write(key, address, right, data).map_err(remote)?;
                 }
                 if opcode == format::WRITE_IMMEDIATE {
                     self.receive_message(to, data, entry, opcode)?;
@@ -243,7 +252,7 @@ impl Nic {
             format::READ => {
                 self.keys.allows(key, pd).map_err(remote)?;
                 self.keys
-                    .read((key, address, reads as u64), right, data)
+                    .read(key, address, reads as u64, right, data)
                     .map_err(remote)
             }
             format::COMPARE_SWAP | format::FETCH_ADD => {

@@ -107,7 +107,7 @@ impl Buffer {
             }
             let (now, rest) = message.split_at(message.len().min(length as usize));
             keys.allows(key, pd)?;
-            keys.write((key, format::be64(raw, 8)), format::LOCAL_WRITE, now)?;
+            keys.write(key, format::be64(raw, 8), format::LOCAL_WRITE, now)?;
             message = rest;
         }
         if message.is_empty() {

@@ -313,10 +313,10 @@ impl Nic {
                 data.extend_from_slice(inline);
                 at = (at + 4 + length).next_multiple_of(format::SEGMENT);
             } else {
-                let place = (format::be32(bytes, at + 4), format::be64(bytes, at + 8));
-                self.keys.allows(place.0, pd).map_err(local)?;
+                let (key, address) = (format::be32(bytes, at + 4), format::be64(bytes, at + 8));
+                self.keys.allows(key, pd).map_err(local)?;
                 self.keys
-                    .read((place.0, place.1, length as u64), 0, data)
+                    .read(key, address, length as u64, 0, data)
                     .map_err(local)?;
                 at += format::SEGMENT;
             }

@@ -1,7 +1,7 @@
 //! Calls from the host: a device function with arguments, to its end.
 
 use super::convention::{Arguments, Variadic, narrow};
-use super::unit::{Kind, Unit};
+use super::unit::{Entry, Kind, Unit};
 use crate::handle::Handle;
 use crate::machine::{lock, machine};
 use crate::process::{Process, Prototype};
@@ -35,7 +35,7 @@ impl Call {
 /// Starts a device function as a new thread.
 fn start(
     process: &Arc<Process>,
-    entry: (String, usize),
+    entry: Entry,
     arguments: Arguments,
 ) -> Result<mpsc::Receiver<u64>, Refusal> {
     let (told, result) = mpsc::channel();
@@ -52,8 +52,8 @@ fn start(
 /// Runs the error handler of a process that has just ended. It runs on its caller: other threads
 /// of the process do not run any more.
 pub(crate) fn last_words(process: &Arc<Process>, entry: usize, code: u64) {
-    let name = ("error handler".to_owned(), entry);
-    let unit = Unit::new(u32::MAX, Arc::clone(process), name, Kind::Handler, 0, 0);
+    let entry = Entry::named("error handler", entry);
+    let unit = Unit::new(u32::MAX, Arc::clone(process), entry, Kind::Handler, 0, 0);
     unit.argument
         // ordering: this host thread runs the handler.
         .store(code, std::sync::atomic::Ordering::Release);
@@ -141,11 +141,11 @@ extern "C" fn process_call(
 /// As for [`Arguments::take`].
 pub(crate) unsafe fn arguments(
     process: &Process,
-    (name, address): &(String, usize),
+    entry: &Entry,
     from: Variadic,
 ) -> Result<(Arc<Prototype>, Arguments), Refusal> {
-    let refuse = |why: String| format!("the arguments of {name} cannot be passed: {why}");
-    let prototype = process.prototype(*address).map_err(refuse)?;
+    let refuse = |why: String| format!("the arguments of {} cannot be passed: {why}", entry.name);
+    let prototype = process.prototype(entry.address).map_err(refuse)?;
     // SAFETY: the caller's promise.
     let arguments = unsafe { Arguments::take(&prototype, from) };
     let arguments = arguments.map_err(|why| refuse(why.to_owned()))?;
@@ -164,7 +164,7 @@ pub(crate) unsafe fn call(
     from: Variadic,
 ) -> Result<(), Refusal> {
     let entry = super::entry(process, stub)?;
-    let name = entry.0.clone();
+    let name = entry.name.clone();
     // SAFETY: the caller's promise.
     let (prototype, arguments) = unsafe { arguments(process, &entry, from) }?;
     let call = start(process, entry, arguments)?;

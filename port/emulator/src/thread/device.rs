@@ -314,7 +314,7 @@ device_calls! {
         }
         slot.set(Some(mkey));
         let window = (windows != 0).then_some(window);
-        unit.own.watch.configure(entity as usize, window, (mkey, memory));
+        unit.own.watch.configure(entity as usize, window, mkey, memory);
         0
     }
 

@@ -1,6 +1,6 @@
 //! The host's calls on event handlers.
 
-use super::unit::{Kind as Runs, Unit};
+use super::unit::{Entry, Kind as Runs, Unit};
 use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::machine;
 use crate::process::{Process, ended};
@@ -22,11 +22,8 @@ struct Attributes {
     affinity: u32,
 }
 
-/// Name and address of the device function of a stub, in this process.
-pub(crate) fn entry(
-    process: &Arc<Process>,
-    stub: *const c_void,
-) -> Result<(String, usize), Refusal> {
+/// The device function of a stub, in this process.
+pub(crate) fn entry(process: &Arc<Process>, stub: *const c_void) -> Result<Entry, Refusal> {
     if process.state() != ended::NOT {
         return Err(Refusal::fatal("the process has ended"));
     }
@@ -38,7 +35,7 @@ pub(crate) fn entry(
         return Err(format!("{name} is a function of another program").into());
     }
     let address = process.image.function(&name, &process.app.bytes)?;
-    Ok((name, address))
+    Ok(Entry { name, address })
 }
 
 pub(crate) fn find(handler: Handle) -> Result<Arc<Unit>, Refusal> {

@@ -25,7 +25,7 @@ pub(crate) use device::{
 pub(crate) use host::{entry, find};
 pub(crate) use patience::Patience;
 pub(crate) use tasks::TaskQueue;
-pub(crate) use unit::{Kind as UnitKind, Unit};
+pub(crate) use unit::{Entry, Kind as UnitKind, Unit};
 pub(crate) use worker::{Scheduler, current, end_process, overflow, wait_in_vain};
 
 use crate::machine::machine;
@@ -43,7 +43,7 @@ pub(crate) fn signal(event: &OwnedFd) {
 /// Adds a thread to a process, and gives it to a worker.
 pub(crate) fn spawn(
     process: &Arc<Process>,
-    entry: (String, usize),
+    entry: Entry,
     kind: unit::Kind,
     local: u64,
 ) -> Result<Arc<Unit>, Refusal> {

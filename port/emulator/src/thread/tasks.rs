@@ -1,6 +1,6 @@
 //! Command queues: tasks that a fixed number of threads runs in the background.
 
-use super::unit::{Kind, Unit};
+use super::unit::{Entry, Kind, Unit};
 use crate::handle::{self, Handle};
 use crate::machine::{lock, machine};
 use crate::process::Process;
@@ -91,8 +91,8 @@ calls! {
             units: Mutex::default(),
         });
         for _ in 0..attr.workers {
-            let (name, kind) = ("command queue".to_owned(), Kind::Tasks(Arc::clone(&made)));
-            let unit = super::spawn(&process, (name, 0), kind, 0)?;
+            let (entry, kind) = (Entry::named("command queue", 0), Kind::Tasks(Arc::clone(&made)));
+            let unit = super::spawn(&process, entry, kind, 0)?;
             unit.state.begin();
             lock(&made.units).push(unit);
         }
@@ -102,7 +102,7 @@ calls! {
 
     fn flexio_cmdq_task_add(queue: Handle, stub: *const c_void, argument: u64) {
         let queue = find(queue)?;
-        let (_, entry) = super::entry(&queue.process, stub)?;
+        let entry = super::entry(&queue.process, stub)?.address;
         let mut tasks = lock(&queue.tasks);
         if tasks.len() == TASKS {
             return Err(format!("{TASKS} tasks wait").into());

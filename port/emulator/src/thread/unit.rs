@@ -83,11 +83,30 @@ unsafe impl Send for Unit {}
 // SAFETY: as above.
 unsafe impl Sync for Unit {}
 
+/// Where a thread of the DPA begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// The function, or what the emulator calls the thread.
+    pub(crate) name: String,
+    /// The function's address; 0 for a thread that is given its functions later.
+    pub(crate) address: usize,
+}
+
+impl Entry {
+    /// A thread with a name of the emulator's.
+    pub(crate) fn named(name: &str, address: usize) -> Self {
+        Self {
+            name: name.to_owned(),
+            address,
+        }
+    }
+}
+
 impl Unit {
     pub(crate) fn new(
         id: u32,
         process: Arc<Process>,
-        (name, entry): (String, usize),
+        entry: Entry,
         kind: Kind,
         local: u64,
         worker: usize,
@@ -95,8 +114,8 @@ impl Unit {
         Self {
             id,
             process,
-            name,
-            entry,
+            name: entry.name,
+            entry: entry.address,
             kind,
             argument: 0.into(),
             local,

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../support/doca.h"
 #include "common.h"
 
 DOCA_LOG_REGISTER(TEST);
@@ -23,15 +24,6 @@ doca_dpa_func_t add_ranks, nothing, waits_for_host, waits_as_well, ranked, notif
 	copies, completes, awaits, visits, hears, by_verbs;
 
 #define ALL ((uint64_t)-1)
-#define CHECK(call)                                                                            \
-	do {                                                                                   \
-		doca_error_t error_of_call = (call);                                           \
-		if (error_of_call != DOCA_SUCCESS) {                                           \
-			printf("%s: %s\n", #call, doca_error_get_name(error_of_call));         \
-			exit(1);                                                               \
-		}                                                                              \
-	} while (0)
-#define SAY(call) printf("%s\n", doca_error_get_name(call))
 
 /* An RDMA object, what it completes at, and the thread that is woken. */
 struct end {

@@ -3,22 +3,12 @@
 #include <doca_dev.h>
 #include <doca_rdma.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../support/doca.h"
 
-#define CHECK(call)                                                                            \
-	do {                                                                                   \
-		doca_error_t error_of_call = (call);                                           \
-		if (error_of_call != DOCA_SUCCESS) {                                           \
-			printf("%s: %s\n", #call, doca_error_get_name(error_of_call));         \
-			exit(1);                                                               \
-		}                                                                              \
-	} while (0)
-#define SAY(call) printf("%s\n", doca_error_get_name(call))
 #define BYTES 256
 #define TASKS 4
 

@@ -1,45 +1,90 @@
-//! Instructions, decoded once by the table `instructions.txt`: execution is a look-up and one
+//! Instructions, decoded once by the table of `encodings.rs`: execution is a look-up and one
 //! `match`.
 
 use std::sync::LazyLock;
 
-macro_rules! operations {
-    ($none:ident $($name:ident)*) => {
-        /// Operations, named as in the manual.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-        pub(crate) enum Op {
-            #[default]
-            $none,
-            $($name,)*
-        }
+use super::encodings::ENCODINGS;
 
-        impl Op {
-            fn named(name: &str) -> Option<Self> {
-                match name {
-                    stringify!($none) => Some(Self::$none),
-                    $(stringify!($name) => Some(Self::$name),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-operations! {
-    Illegal
-    Lui Auipc Jal Jalr
-    Beq Bne Blt Bge Bltu Bgeu
-    Lb Lh Lw Ld Lbu Lhu Lwu
-    Sb Sh Sw Sd
-    Addi Slti Sltiu Xori Ori Andi Slli Srli Srai
-    Addiw Slliw Srliw Sraiw
-    Add Sub Sll Slt Sltu Xor Srl Sra Or And
-    Addw Subw Sllw Srlw Sraw
-    Mul Mulh Mulhsu Mulhu Div Divu Rem Remu
-    Mulw Divw Divuw Remw Remuw
-    Fence Pause Mark
-    Ebreak Wfi CsrRead CsrWrite
-    LrW LrD ScW ScD AmoW AmoD
+/// Operations, named as in the manual.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Op {
+    #[default]
+    Illegal,
+    Lui,
+    Auipc,
+    Jal,
+    Jalr,
+    Beq,
+    Bne,
+    Blt,
+    Bge,
+    Bltu,
+    Bgeu,
+    Lb,
+    Lh,
+    Lw,
+    Ld,
+    Lbu,
+    Lhu,
+    Lwu,
+    Sb,
+    Sh,
+    Sw,
+    Sd,
+    Addi,
+    Slti,
+    Sltiu,
+    Xori,
+    Ori,
+    Andi,
+    Slli,
+    Srli,
+    Srai,
+    Addiw,
+    Slliw,
+    Srliw,
+    Sraiw,
+    Add,
+    Sub,
+    Sll,
+    Slt,
+    Sltu,
+    Xor,
+    Srl,
+    Sra,
+    Or,
+    And,
+    Addw,
+    Subw,
+    Sllw,
+    Srlw,
+    Sraw,
+    Mul,
+    Mulh,
+    Mulhsu,
+    Mulhu,
+    Div,
+    Divu,
+    Rem,
+    Remu,
+    Mulw,
+    Divw,
+    Divuw,
+    Remw,
+    Remuw,
+    Fence,
+    Pause,
+    Mark,
+    Ebreak,
+    Wfi,
+    CsrRead,
+    CsrWrite,
+    LrW,
+    LrD,
+    ScW,
+    ScD,
+    AmoW,
+    AmoD,
 }
 
 impl Op {
@@ -83,19 +128,14 @@ struct Encoding {
 }
 
 static ROWS: LazyLock<Vec<Encoding>> = LazyLock::new(|| {
-    let lines = include_str!("instructions.txt")
-        .lines()
-        .filter(|line| !line.starts_with('#'));
-    lines
-        .map(|line| Encoding::read(line).unwrap_or_else(|| panic!("{line}")))
-        .collect()
+    let read = |(op, code)| Encoding::read(op, code).unwrap_or_else(|| panic!("{op:?} {code}"));
+    ENCODINGS.into_iter().map(read).collect()
 });
 
 impl Encoding {
-    fn read(line: &str) -> Option<Self> {
-        let (name, code) = line.split_once(' ')?;
+    fn read(op: Op, code: &str) -> Option<Self> {
         let mut row = Self {
-            op: Op::named(name)?,
+            op,
             ..Self::default()
         };
         let mut at = 0;

@@ -262,7 +262,7 @@ impl Hart {
             let view = self.views[base].max(self.views[source]);
             shared
                 .weak
-                .store(&mut self.order, place, (value, view, self.late[source]));
+                .store(&mut self.order, place, value, view, self.late[source]);
         } else {
             shared.weak.memory.store(self.number, place, value);
         }
@@ -277,7 +277,7 @@ impl Hart {
         view: u64,
         widen: fn(u64) -> u64,
     ) -> bool {
-        let name = shared.weak.put_off(&mut self.order, (place, view, widen));
+        let name = shared.weak.put_off(&mut self.order, place, view, widen);
         if name.is_some() {
             if self.counting {
                 self.count().loads += 1;
@@ -305,8 +305,8 @@ impl Hart {
         if WEAK {
             // Mode 8 is `fence.tso`: all but writes before reads.
             let total = bits >> 8 & 15 != 8;
-            let sets = (bits >> 4 & 3, bits & 3, total);
-            shared.weak.fence(&mut self.order, sets);
+            let (before, after) = (bits >> 4 & 3, bits & 3);
+            shared.weak.fence(&mut self.order, before, after, total);
         }
     }
 

@@ -18,6 +18,7 @@
 
 mod count;
 mod decode;
+mod encodings;
 mod hart;
 mod image;
 mod lines;

@@ -225,7 +225,9 @@ impl Weak {
         &mut self,
         order: &mut HartOrder,
         place: Place,
-        (value, view, from): (u64, u64, Option<u32>),
+        value: u64,
+        view: u64,
+        from: Option<u32>,
     ) {
         self.do_late_at(order, place.doubleword);
         if order.buffer.len() == BUFFER {
@@ -252,7 +254,9 @@ impl Weak {
     pub(crate) fn put_off(
         &mut self,
         order: &mut HartOrder,
-        (place, view, widen): (Place, u64, fn(u64) -> u64),
+        place: Place,
+        view: u64,
+        widen: fn(u64) -> u64,
     ) -> Option<u32> {
         if self.options.late_one_in == 0 || order.late.len() == LATE {
             return None;
@@ -417,11 +421,7 @@ impl Weak {
     }
 
     /// A fence. Bits of predecessors and successors as in the instruction: 1 writes, 2 reads.
-    pub(crate) fn fence(
-        &mut self,
-        order: &mut HartOrder,
-        (before, after, total): (u32, u32, bool),
-    ) {
+    pub(crate) fn fence(&mut self, order: &mut HartOrder, before: u32, after: u32, total: bool) {
         if before & 2 != 0 {
             self.do_all_late(order);
         }

@@ -35,7 +35,7 @@ pub struct Cast {
 impl Cast {
     /// The receives and messages of a stream. `request` gives the card's number of a receive's
     /// request, by the receive's name; the story leaves out receives without one.
-    pub fn of(operations: &[Operation], request: impl Fn(u64) -> Option<u64>) -> Self {
+    pub fn new(operations: &[Operation], request: impl Fn(u64) -> Option<u64>) -> Self {
         let comms = operations
             .iter()
             .filter_map(Operation::comm)

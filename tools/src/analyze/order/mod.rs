@@ -10,6 +10,7 @@ mod gate;
 mod guided;
 mod merged;
 
+use crate::workload::{STEP, mix};
 use clock::Clock;
 
 pub use causal::{Causal, Load, Network, Stall};
@@ -167,10 +168,9 @@ impl Dice {
     }
 
     pub(crate) fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+        let rolled = mix(self.0);
+        self.0 = self.0.wrapping_add(STEP);
+        rolled
     }
 
     /// A number below `end`, which is not 0.

@@ -132,7 +132,7 @@ pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> Table {
         .measured(["per_block", "clean_percent", "fast_percent", "slow_percent"])
         .measured(["unexpected_percent"]);
     for row in rows {
-        let paths = row.counts.as_ref().map(Paths::of);
+        let paths = row.counts.as_ref().map(Paths::from_counts);
         let percent =
             |share: fn(&Paths) -> f64| Cell::from(paths.as_ref().map(|paths| share(paths) * 100.0));
         table.row([

@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn rates_and_shares_in_numbers() {
-        let rate = Summary::of(&[6e6, 8e6, 18e6]).expect("three values");
+        let rate = Summary::from_values(&[6e6, 8e6, 18e6]).expect("three values");
         let rounds = vec![6e6, 8e6, 18e6];
         let row = ScalingRow {
             shards: 1,
@@ -193,7 +193,7 @@ mod tests {
             ..row.clone()
         };
         let rates = table(&scaling(), &[row, alone]);
-        let time_ns = Summary::of(&[4_000.0, 5_000.0, 8_000.0]).expect("three values");
+        let time_ns = Summary::from_values(&[4_000.0, 5_000.0, 8_000.0]).expect("three values");
         let row = ShareRow {
             shards: 4,
             share: 250,

@@ -173,7 +173,7 @@ fn single() -> Report {
         let times: Vec<f64> = (1..=1000)
             .map(|time| f64::from(time) + 100.0 * round as f64)
             .collect();
-        sample.latencies = Some(dpamatch_tools::bench::Latencies::of(&times));
+        sample.latencies = Some(dpamatch_tools::bench::Latencies::from_ns(&times));
     }
     report(vec![nic])
 }

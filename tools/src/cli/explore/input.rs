@@ -75,15 +75,37 @@ enum Example {
 }
 
 impl Example {
-    /// Its name, and its events a line.
-    fn stream(self) -> (String, String) {
-        let value = self.to_possible_value().expect("every example has a name");
-        let of_this = |line: &'static str| line.strip_prefix(value.get_name())?.strip_prefix(' ');
-        let events = include_str!("examples.txt").lines().find_map(of_this);
-        (
-            value.get_name().to_owned(),
-            events.expect("its line").replace(' ', "\n"),
-        )
+    /// Its events, one a line.
+    fn events(self) -> String {
+        let events = match self {
+            Self::X1 | Self::Fig4 => {
+                "post,0,0,0,7 post,1,0,0,7 post,2,0,0,7 post,3,0,0,7 arrive,0,0,0,7 \
+                 arrive,1,0,0,7 arrive,2,0,0,7 arrive,3,0,0,7"
+            }
+            Self::X2 => {
+                "post,0,0,0,7 post,1,0,0,7 post,2,0,*,7 post,3,0,0,7 arrive,0,0,0,7 \
+                 arrive,1,0,0,7 arrive,2,0,0,7 arrive,3,0,0,7"
+            }
+            Self::X3 => {
+                "post,0,0,0,7 post,1,0,0,7 arrive,0,0,0,7 arrive,1,0,0,7 arrive,2,0,0,7 \
+                 arrive,3,0,0,7"
+            }
+            Self::X4 => {
+                "post,0,0,0,7 post,1,0,1,9 post,2,0,*,* arrive,0,0,0,7 arrive,1,0,0,7 \
+                 arrive,2,0,1,9 arrive,3,0,0,7"
+            }
+            Self::X5 => "post,0,0,0,7 post,1,0,*,7 arrive,0,0,0,7 arrive,1,0,0,7 arrive,2,0,1,7",
+            Self::X6 => {
+                "post,0,0,0,7 post,1,0,1,8 post,2,0,0,7 post,3,0,2,9 arrive,0,0,0,7 \
+                 arrive,1,0,0,7 arrive,2,0,1,8 arrive,3,0,2,9"
+            }
+            Self::Fig2 => {
+                "post,0,0,0,1 post,1,0,1,2 post,2,0,2,3 post,3,0,3,4 post,4,0,4,5 \
+                 arrive,0,0,0,1 arrive,1,0,1,2 arrive,2,0,1,2 arrive,3,0,2,3 arrive,4,0,3,4 \
+                 arrive,5,0,4,5"
+            }
+        };
+        events.replace(' ', "\n")
     }
 }
 
@@ -96,9 +118,10 @@ impl InputArgs {
             return self.block_of(trace, handlers);
         }
         let (name, operations) = if let Some(example) = self.example {
-            let (name, text) = example.stream();
-            let name = format!("example {name}");
-            let operations = read(&name, text.as_bytes())?;
+            let value = example.to_possible_value();
+            let name = value.expect("every example has a name");
+            let name = format!("example {}", name.get_name());
+            let operations = read(&name, example.events().as_bytes())?;
             (name, operations)
         } else {
             let (name, input) = file_or_stdin(&self.file)?;

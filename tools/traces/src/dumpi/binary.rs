@@ -4,14 +4,12 @@ use std::fmt;
 
 use crate::arguments::Arguments;
 use crate::region::Region;
-use crate::{
-    Call, Function, Rank, RankInfo, RankReader, Salvage, Span, TraceError, TraceErrorKind,
-};
+use crate::{Call, Function, Rank, RankInfo, RankReader, Salvage, TraceError, TraceErrorKind};
 
 use super::clock::Clock;
 use super::counted;
 use super::cursor::{Cursor, Stop};
-use super::record::{self, Dialect, Head, Record, Times};
+use super::record::{self, Dialect, Head, Record};
 use super::sections::{self, BODY, Index, MAGIC};
 use super::window::Window;
 use crate::ending::Ending;
@@ -239,8 +237,10 @@ impl RankReader for BinaryReader {
             return Ok(None);
         };
         self.finalized |= function.number() == FINALIZE;
-        let cpu = head.cpu.map(|times| span(&mut self.cpu, times));
-        let wall = head.wall.map(|times| span(&mut self.wall, times));
+        let cpu = head.cpu.map(|times| self.cpu.span(times.entry, times.ret));
+        let wall = head
+            .wall
+            .map(|times| self.wall.span(times.entry, times.ret));
         Ok(Some(Call {
             sequence,
             offset,
@@ -259,13 +259,4 @@ impl RankReader for BinaryReader {
     fn salvage(&self) -> Option<&Salvage> {
         self.ending.salvage()
     }
-}
-
-#[inline]
-fn span(clock: &mut Clock, times: Times) -> Span {
-    let ((entry_s, entry_ns), (return_s, return_ns)) = times;
-    clock.span(
-        (i64::from(entry_s), entry_ns),
-        (i64::from(return_s), return_ns),
-    )
 }

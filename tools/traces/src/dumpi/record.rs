@@ -3,6 +3,7 @@
 use crate::arguments::Arguments;
 use crate::{Field, Function, Status};
 
+use super::clock::Time;
 use super::cursor::{Cursor, Stop};
 
 /// Record numbers without a function.
@@ -17,8 +18,12 @@ const WALL_TIME: u8 = 8;
 const THREAD: u8 = 64;
 const PERF_COUNTERS: u8 = 128;
 
-/// Entry and return, each (seconds, nanoseconds).
-pub(super) type Times = ((u16, u32), (u16, u32));
+/// When a call was entered, and when it returned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Times {
+    pub(super) entry: Time,
+    pub(super) ret: Time,
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Head {
@@ -105,8 +110,16 @@ fn head(cursor: &mut Cursor<'_>) -> Result<(u8, Head), Stop> {
 
 #[inline]
 fn times(cursor: &mut Cursor<'_>) -> Result<Times, Stop> {
-    let mut time = || Ok((cursor.u16()?, cursor.u32()?));
-    Ok((time()?, time()?))
+    let mut time = || {
+        Ok(Time {
+            seconds: i64::from(cursor.u16()?),
+            ns: cursor.u32()?,
+        })
+    };
+    Ok(Times {
+        entry: time()?,
+        ret: time()?,
+    })
 }
 
 #[cold]

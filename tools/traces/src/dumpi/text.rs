@@ -12,7 +12,7 @@ use crate::{
     TraceErrorKind,
 };
 
-use super::clock::Clock;
+use super::clock::{Clock, Time};
 use super::counted;
 use super::text_value::{Numbers, Statuses, list, number, single, texts, time};
 use crate::ending::Ending;
@@ -39,8 +39,8 @@ pub struct TextReader {
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     function: Function,
-    wall: (i64, u32),
-    cpu: (i64, u32),
+    wall: Time,
+    cpu: Time,
     thread: u16,
 }
 
@@ -490,8 +490,8 @@ impl RankReader for TextReader {
 }
 
 /// Unrecorded times print as zeros.
-fn span(clock: &mut Clock, entry: (i64, u32), ret: (i64, u32)) -> Option<Span> {
-    let is_recorded = (entry, ret) != ((0, 0), (0, 0));
+fn span(clock: &mut Clock, entry: Time, ret: Time) -> Option<Span> {
+    let is_recorded = [entry, ret] != [Time::default(); 2];
     is_recorded.then(|| clock.span(entry, ret))
 }
 

@@ -1,5 +1,6 @@
 //! Parses values as `dumpi2ascii` prints them.
 
+use super::clock::Time;
 use crate::Status;
 
 /// Stands for a list that the program or the recorder omitted.
@@ -137,14 +138,15 @@ pub(super) fn texts(inner: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// A time such as `1407.308891278`: seconds, nanoseconds, and the rest.
 #[inline]
-pub(super) fn time(text: &[u8]) -> Option<((i64, u32), &[u8])> {
+pub(super) fn time(text: &[u8]) -> Option<(Time, &[u8])> {
     let (seconds, rest) = number(text)?;
     let fraction = rest.strip_prefix(b".")?;
     let (digits, rest) = fraction.split_at_checked(9)?;
     let (ns, left) = number(digits).filter(|(ns, _)| *ns >= 0)?;
     // The file has 32-bit seconds, so more are damage, which must not overflow later.
     let in_range = left.is_empty() && seconds.unsigned_abs() <= 1 << 33;
-    in_range.then_some(((seconds, ns as u32), rest))
+    let ns = ns as u32;
+    in_range.then_some((Time { seconds, ns }, rest))
 }
 
 #[cfg(test)]
@@ -212,7 +214,13 @@ mod tests {
         assert_eq!(texts(b"").count(), 0);
         assert_eq!(
             time(b"1407.008891278, cpu"),
-            Some(((1407, 8_891_278), &b", cpu"[..]))
+            Some((
+                Time {
+                    seconds: 1407,
+                    ns: 8_891_278
+                },
+                &b", cpu"[..]
+            ))
         );
         assert_eq!(time(b"14.5"), None);
         assert_eq!(time(b"14.-12345678"), None);

@@ -28,7 +28,7 @@ impl Compression {
     pub(super) const SUFFIXES: [&'static str; 3] = [".gz", ".xz", ".zst"];
 
     /// Detects the compression from the first bytes of a file.
-    pub(super) fn of(beginning: &[u8]) -> Self {
+    pub(super) fn detect(beginning: &[u8]) -> Self {
         match beginning {
             [0x1f, 0x8b, ..] => Self::Gzip,
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
@@ -192,7 +192,7 @@ mod tests {
     fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
         let mut unpacked = Vec::new();
         let file = Region::memory("packed", packed);
-        reader(&file, Compression::of(packed))
+        reader(&file, Compression::detect(packed))
             .read_to_end(&mut unpacked)
             .map(|_| unpacked)
     }
@@ -280,7 +280,10 @@ mod tests {
             let mut flipped = packed.clone();
             flipped[packed.len() / 2] ^= 0x10;
             assert!(unpack(&flipped).is_err());
-            let mut reader = reader(&Region::memory("packed", flipped), Compression::of(&packed));
+            let mut reader = reader(
+                &Region::memory("packed", flipped),
+                Compression::detect(&packed),
+            );
             let mut buffer = vec![0; 1 << 20];
             while reader.read(&mut buffer).is_ok() {}
             assert!(reader.read(&mut buffer).is_err());

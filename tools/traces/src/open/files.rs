@@ -66,7 +66,7 @@ impl Files {
             let what = TraceErrorKind::Unsupported("the file is empty".to_owned());
             return Err(TraceError::new(file.name(), what));
         }
-        let compression = Compression::of(&beginning);
+        let compression = Compression::detect(&beginning);
         if compression == Compression::None {
             return Ok(if beginning.starts_with(&MAGIC) {
                 Unpacked::Binary(file)

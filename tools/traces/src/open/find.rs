@@ -34,7 +34,7 @@ pub(super) fn find(path: &Path, options: &OpenOptions) -> Result<Files, TraceErr
         return in_folder(folder_of(path), Some(stem), options);
     }
     let file = Region::open(path)?;
-    let compression = Compression::of(&file.bytes_at(0, BEGINNING_BYTES)?);
+    let compression = Compression::detect(&file.bytes_at(0, BEGINNING_BYTES)?);
     if holds_tar(&file, compression) {
         return in_archive(&file, compression, options);
     }

@@ -42,7 +42,7 @@ pub(in crate::cli::analyze) struct Depths {
 }
 
 impl Depths {
-    pub(in crate::cli::analyze) fn of(report: &Report) -> Self {
+    pub(in crate::cli::analyze) fn new(report: &Report) -> Self {
         let bins = report.application.bins.iter();
         let replayed = bins.map(|it| (it.bins, it.tables.depth_mean(), it.tables.depth_max));
         let lifetime = report.lifetime.iter();
