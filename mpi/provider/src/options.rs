@@ -25,6 +25,8 @@ pub(crate) struct ProviderOptions {
     pub(crate) read_peers: bool,
     /// The TCP socket.
     pub(crate) tcp: TcpChoice,
+    /// The libfabric provider that carries records to other machines; `None`: the TCP socket.
+    pub(crate) fabric: Option<String>,
     /// Lines of a ring in shared memory.
     pub(crate) ring_lines: usize,
     /// Empty polls in a row before the thread yields; 0: never.
@@ -90,6 +92,7 @@ const OWN: &[&str] = &[
     "LOG",
     "READ_PEERS",
     "TCP",
+    "FABRIC",
     "RING_LINES",
     "YIELD",
     "WAITING_MAX",
@@ -192,6 +195,10 @@ impl ProviderOptions {
                     TcpChoice::parse(text).ok_or_else(|| "off, on, auto or an address".to_owned())
                 }
             }),
+            fabric: source.parsed("FABRIC", None, |text| match is_provider(text) {
+                true => Ok(Some(text.to_owned())),
+                false => Err("another libfabric provider, as in: tcp".to_owned()),
+            }),
             ring_lines: source.parsed("RING_LINES", 1024, |text| {
                 let lines = text.parse().ok().filter(|lines: &usize| {
                     lines.is_power_of_two() && (512..=1 << 20).contains(lines)
@@ -224,6 +231,12 @@ impl ProviderOptions {
             .map_err(|error| format!("the emulated NIC cannot be built: {error}"))?;
         Ok(options)
     }
+}
+
+/// Whether this can be the name of a libfabric provider other than this one.
+fn is_provider(name: &str) -> bool {
+    let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || b"_;-".contains(&byte);
+    (1..=64).contains(&name.len()) && name.bytes().all(is_usual) && !name.contains("dpamatch")
 }
 
 /// Whether a name has the provider's prefix but is no known variable of the provider or the
