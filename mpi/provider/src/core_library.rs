@@ -104,7 +104,8 @@ impl CoreLibrary {
     }
 
     /// # Safety
-    /// `info` is one that [`new_info`](Self::new_info) or `getinfo` gave, and it is no longer in use.
+    /// `info` is null, or one that [`new_info`](Self::new_info) or `getinfo` gave, and it is no
+    /// longer in use.
     pub(crate) unsafe fn free_info(&self, info: *mut Info) {
         // SAFETY: the caller's promise.
         unsafe { (self.freeinfo)(info) };

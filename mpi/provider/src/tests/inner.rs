@@ -254,6 +254,22 @@ fn a_lost_peer_ends_what_waits_for_it() {
     assert_eq!(with(|net| net.open), 0);
 }
 
+/// An error of the inner endpoint itself ends all its connections, and no others.
+#[test]
+fn an_inner_endpoint_that_fails_ends_its_connections() {
+    let (a, b, to_b, _) = two(NAMES[0]);
+    let near = over(NAMES[0], 1);
+    let to_near = a.insert(&near.name());
+    still_works(&a, &b, to_b);
+    still_works(&a, &near, to_near);
+    assert_eq!(a.send(&pattern(1, 100_000), to_b, 1, 1), 0);
+    with(|net| net.fails = FI_EIO);
+    let done = a.wait(&[]);
+    assert_eq!((done.context(), done.err), (1, FI_ECONNRESET));
+    assert_eq!(a.send(b"more", to_b, 1, 1), -(FI_ECONNRESET as isize));
+    still_works(&a, &near, to_near);
+}
+
 /// A send that the provider does not end holds its buffer, and the next connections still work.
 #[test]
 fn sends_without_an_end_do_not_take_the_next_connections_buffers() {

@@ -34,6 +34,8 @@ pub(super) struct Net {
     pub(super) swaps: bool,
     /// Sends have no end and arrive nowhere.
     pub(super) stalls: bool,
+    /// The queue gives this error.
+    pub(super) fails: c_int,
     pub(super) messages: usize,
     pub(super) bytes: usize,
     /// Most messages that waited for receives of one endpoint.
@@ -513,6 +515,9 @@ unsafe extern "C" fn read(queue: *mut FidCq, buffer: *mut c_void, most: usize) -
     // SAFETY: a queue of `give`.
     let own = unsafe { number(queue) };
     with(|net| {
+        if net.fails != 0 {
+            return -(net.fails as isize);
+        }
         progress(net, own);
         let done = &mut net.boxes.get_mut(&own).expect("open").done;
         if done.front().is_some_and(|&(error, ..)| error != 0) {

@@ -1,13 +1,14 @@
 //! A stream of bytes to one peer over the inner endpoint, in frames.
 //!
 //! The two sides of a TCP connection exchange cards once the caller has proved that it knows the
-//! key: the name of the inner endpoint, a number for this channel, and a token that no other process
-//! knows. Each frame then carries the receiver's number and token, its place in the order, and the
-//! number of buffers that its sender has freed. The socket stays: it reports a lost peer, and the
-//! number of the last frame where a peer ends in good order.
+//! key: the name of the inner endpoint, a number for this channel, and a token that no other
+//! process knows. Each frame then carries the receiver's number and token, its place in the order,
+//! and the number of buffers that its sender has freed. The socket stays: it reports a lost peer,
+//! and the number of the last frame where a peer ends in good order.
 //!
-//! A side sends no frame without a buffer at the peer. The last of these credits is kept for a frame
-//! that carries credits alone, so two sides that both have much to send cannot stop each other.
+//! A side sends no frame without a buffer at the peer. The last of these credits is kept for a
+//! frame that carries credits alone, so two sides that both have much to send cannot stop each
+//! other.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -102,6 +103,8 @@ pub(crate) struct Inner {
     /// Channels with news.
     news: Vec<usize>,
     ended: Vec<Ended>,
+    /// The provider has given an error that is not one operation's.
+    broken: bool,
     mark: u32,
 }
 
@@ -122,6 +125,7 @@ impl SharedInner {
             owners: Vec::new(),
             news: Vec::new(),
             ended: Vec::new(),
+            broken: false,
             mark: mark(provider),
         }))))
     }
@@ -168,7 +172,7 @@ impl Inner {
             return;
         }
         let mut ended = std::mem::take(&mut self.ended);
-        self.endpoint.poll(&mut ended);
+        let polled = self.endpoint.poll(&mut ended);
         for end in ended.drain(..) {
             match end {
                 Ended::Received { number, length } => self.take_in(number, length),
@@ -176,7 +180,20 @@ impl Inner {
             }
         }
         self.ended = ended;
-        self.endpoint.post();
+        let posted = polled.and_then(|()| self.endpoint.post());
+        if let Err(error) = posted
+            && !std::mem::replace(&mut self.broken, true)
+        {
+            let why = std::io::Error::from_raw_os_error(error);
+            crate::report(&format!("the inner endpoint has failed: {why}"));
+        }
+        if self.broken {
+            let all: Vec<_> = self.ends.iter().map(|(channel, _)| channel).collect();
+            for channel in all {
+                self.ends[channel].failed = true;
+                self.tell(channel);
+            }
+        }
     }
 
     /// A send has ended.
@@ -409,7 +426,8 @@ impl Channel {
             any = true;
         }
         if any {
-            inner.endpoint.post();
+            // The next progress notices an error.
+            let _ = inner.endpoint.post();
             inner.give_credits(self.number);
         }
         any

@@ -17,14 +17,14 @@ pub(super) const FRAME: usize = 1 << 14;
 pub(super) const WINDOW: usize = 8;
 /// Longest name of an inner endpoint.
 pub(super) const NAME_MAX: usize = 256;
-/// The flag with which libfabric 2 offers its providers those that `FI_PROVIDER` hides from programs
-/// (`OFI_GETINFO_HIDDEN`).
+/// The flag with which libfabric 2 offers its providers those that `FI_PROVIDER` hides from
+/// programs (`OFI_GETINFO_HIDDEN`).
 const HIDDEN: u64 = 1 << 60;
 /// Completions that are read at once.
 const BATCH: usize = 16;
 
-/// What each operation has as its context. A provider may use the first 64 bytes until the operation
-/// has ended (`FI_CONTEXT2`).
+/// What each operation has as its context. A provider may use the first 64 bytes until the
+/// operation has ended (`FI_CONTEXT2`).
 #[repr(C)]
 #[derive(Debug)]
 struct Slot {
@@ -203,15 +203,15 @@ impl InnerEndpoint {
         self.chunks.push(chunk);
         self.unposted.extend(first..first + WINDOW);
         self.idle.extend(first + WINDOW..first + 2 * WINDOW);
-        self.post();
-        Ok(())
+        self.post()
+            .map_err(|error| std::io::Error::from_raw_os_error(error).to_string())
     }
 
     /// Puts a peer into the vector. `None`: the provider does not take the name.
     pub(super) fn insert(&mut self, name: &[u8]) -> Option<FiAddr> {
         let mut row = 0;
-        // SAFETY: a name of this kind of endpoint, as the peer says; its length is what the own name
-        // has, which is what the provider reads.
+        // SAFETY: a name of this kind of endpoint, as the peer says; its length is what the own
+        // name has, which is what the provider reads.
         let got = unsafe {
             let name = name.as_ptr().cast();
             call!(self.vector, ops, insert, name, 1, &mut row, 0, null_mut())
@@ -268,8 +268,11 @@ impl InnerEndpoint {
         self.unposted.push(number);
     }
 
-    /// Posts the receives that wait.
-    pub(super) fn post(&mut self) {
+    /// Posts the receives that wait, as far as the provider has room.
+    ///
+    /// # Errors
+    /// The error number. The endpoint is of no use any more.
+    pub(super) fn post(&mut self) -> Result<(), i32> {
         while let Some(&number) = self.unposted.last() {
             let [desc, context] = self.parts(number);
             let buffer = self.buffer(number).cast();
@@ -278,15 +281,20 @@ impl InnerEndpoint {
                 let from = FI_ADDR_UNSPEC;
                 call!(self.ep, msg, recv, buffer, FRAME, desc, from, context)
             };
-            if got != 0 {
-                return;
-            }
-            self.unposted.pop();
+            match got {
+                0 => self.unposted.pop(),
+                error if error == -(FI_EAGAIN as isize) => return Ok(()),
+                error => return Err(-error as i32),
+            };
         }
+        Ok(())
     }
 
     /// Makes progress and adds what has ended to the list.
-    pub(super) fn poll(&mut self, all: &mut Vec<Ended>) {
+    ///
+    /// # Errors
+    /// The error number. The endpoint is of no use any more.
+    pub(super) fn poll(&mut self, all: &mut Vec<Ended>) -> Result<(), i32> {
         // SAFETY: zero is a valid value of every field.
         let mut entries: [CqTaggedEntry; BATCH] = unsafe { std::mem::zeroed() };
         // SAFETY: room for that many entries of the queue's format.
@@ -294,10 +302,16 @@ impl InnerEndpoint {
             let buffer = entries.as_mut_ptr().cast();
             call!(self.queue, ops, read, buffer, BATCH)
         };
-        if got == -(FI_EAVAIL as isize) {
-            return self.poll_error(all);
-        }
-        for entry in entries.iter().take(usize::try_from(got).unwrap_or(0)) {
+        let count = match got {
+            0.. => got as usize,
+            got if got == -(FI_EAGAIN as isize) => 0,
+            got if got == -(FI_EAVAIL as isize) => {
+                self.poll_error(all);
+                0
+            }
+            error => return Err(-error as i32),
+        };
+        for entry in &entries[..count.min(BATCH)] {
             let number = self.number(entry.op_context);
             all.push(match number % (2 * WINDOW) < WINDOW {
                 true => Ended::Received {
@@ -307,6 +321,7 @@ impl InnerEndpoint {
                 false => Ended::Sent { number, good: true },
             });
         }
+        Ok(())
     }
 
     /// The number of the buffer whose operation has this context.

@@ -2,8 +2,8 @@
 //! The hello checks the byte order. Before the hello both sides prove that they know the key
 //! ([`proof`](super::proof)).
 //!
-//! With an inner endpoint the records go over a [`channel`](super::channel) instead. The stream then
-//! has each side's card, and the number of its last frame where it ends in good order.
+//! With an inner endpoint the records go over a [`channel`](super::channel) instead. The stream
+//! then has each side's card, and the number of its last frame where it ends in good order.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
