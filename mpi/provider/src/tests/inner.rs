@@ -197,6 +197,22 @@ fn strangers_frames_are_dropped_and_lost_ones_noticed() {
     assert_eq!((b.wait(&[]).context(), &buffer), (2, b"seen"));
 }
 
+/// A peer cannot say that it has more buffers than it has.
+#[test]
+fn a_peer_that_gives_too_many_credits_is_cut_off() {
+    for (credits, lost) in [(0, 0), (1, 1), (255, 1)] {
+        let (a, b, to_b, _) = two(NAMES[0]);
+        still_works(&a, &b, to_b);
+        assert_eq!(a.send(b"word", to_b, 1, 1), 0);
+        assert_eq!(a.wait(&[]).context(), 1);
+        (0..3).for_each(|_| a.progress());
+        // This side has all eight.
+        with(|net| net.arrived()[0][20] = credits);
+        (0..400).for_each(|_| b.progress());
+        assert_eq!(totals(&b).lost, lost, "{credits}");
+    }
+}
+
 #[test]
 fn frames_that_swap_their_places_are_noticed() {
     let (a, b, to_b, _) = two(NAMES[0]);

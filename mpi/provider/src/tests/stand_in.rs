@@ -469,11 +469,10 @@ unsafe extern "C" fn send(
 /// Moves messages on. As a provider may, it uses the contexts of operations until they end.
 fn progress(net: &mut Net, own: u64) {
     let mailbox = net.boxes.get_mut(&own).expect("open");
-    let leaving = if net.stalls {
-        VecDeque::new()
-    } else {
-        std::mem::take(&mut mailbox.leaving)
-    };
+    let mut leaving = std::mem::take(&mut mailbox.leaving);
+    if net.stalls {
+        leaving.clear();
+    }
     for (to, bytes, context) in leaving {
         scribble(context);
         let error = match net.boxes.get_mut(&to) {
