@@ -291,31 +291,7 @@ fn rows(table: &mut TestTable, tools: &Tools, library: &Library) -> Result<(), F
             .arguments(&[&*exchange_name])
             .checked()
     });
-    table.add(
-        "exchange, two network namespaces",
-        library.name,
-        || match hosts() {
-            Some(script) => job(4)
-                .arguments(&["10", "1"])
-                .wrapped(&["sh", &script])
-                .checked(),
-            None => no_namespaces(),
-        },
-    );
-    // On two cores, as many processes of Open MPI do not end in 100 s.
-    if library.name == "mpich" {
-        table.add(
-            "exchange, 64 processes in three network namespaces",
-            library.name,
-            || match hosts() {
-                Some(script) => job(64)
-                    .arguments(&["3", "1"])
-                    .wrapped(&["env", "HOSTS=3", "sh", &script])
-                    .checked(),
-                None => no_namespaces(),
-            },
-        );
-    }
+    over_machines(table, library, &job);
     table.add("rate, 2 processes", library.name, || {
         let ended = Job::new(tools, library, &rate, 2)
             .arguments(&["20000"])
@@ -324,6 +300,58 @@ fn rows(table: &mut TestTable, tools: &Tools, library: &Library) -> Result<(), F
         line.map(str::to_owned).ok_or(ended.output.clone())
     });
     Ok(())
+}
+
+/// Rows for processes that share no memory. Their records go by TCP, or over an endpoint of the
+/// libfabric provider that `FABRIC` names.
+fn over_machines<'a>(table: &mut TestTable, library: &Library, job: &impl Fn(usize) -> Job<'a>) {
+    let mut add = |what: String, run: &dyn Fn(&str) -> Result<String, String>| {
+        table.add(what, library.name, || match hosts() {
+            Some(script) => run(&script),
+            None => no_namespaces(),
+        });
+    };
+    for option in ["", "FABRIC=tcp "] {
+        let what = format!("exchange, {option}two network namespaces");
+        add(what, &|script| {
+            let job = job(4).arguments(&["10", "1"]).option(option.trim());
+            let job = job.wrapped(&["sh", script]);
+            let checked = job.checked()?;
+            let without = job.stats_with("\"peers_inner\": 0,");
+            match (option.is_empty(), without) {
+                (true, 4) | (false, 0) => Ok(checked),
+                _ => Err(format!("{without} of 4 have no peer over FABRIC")),
+            }
+        });
+        // On two cores, as many processes of Open MPI do not end in 100 s.
+        if library.name == "mpich" {
+            let what = format!("exchange, {option}64 processes in three network namespaces");
+            add(what, &|script| {
+                let job = job(64).arguments(&["3", "1"]).option(option.trim());
+                job.wrapped(&["env", "HOSTS=3", "sh", script]).checked()
+            });
+        }
+    }
+    let limit = Duration::from_secs(60);
+    add(
+        "exchange, FABRIC=tcp a process is killed".to_owned(),
+        &|script| {
+            let job = job(4).arguments(&["20", "1", "die"]).option("FABRIC=tcp");
+            match job.limit(limit).wrapped(&["sh", script]).run()?.success {
+                true => Err("the launcher noticed nothing".to_owned()),
+                false => Ok("the others ended".to_owned()),
+            }
+        },
+    );
+    add("exchange, FABRIC=magic".to_owned(), &|script| {
+        let ended = job(2).option("FABRIC=magic").limit(limit);
+        let ended = ended.wrapped(&["sh", script]).run()?;
+        let line = "dpamatch: DPAMATCH_FABRIC=magic: libfabric has no provider of this name";
+        match !ended.success && ended.output.contains(line) {
+            true => Ok("refused".to_owned()),
+            false => Err(ended.output),
+        }
+    });
 }
 
 fn no_namespaces() -> Result<String, String> {

@@ -1,9 +1,9 @@
 //! The libfabric that loaded this provider. The provider does not link to one: a program may bring
 //! any version, and the provider must call that one.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
-use crate::bindings::Info;
+use crate::bindings::{FabricAttr, FidFabric, Info};
 
 /// Functions of the loaded library.
 #[derive(Debug, Clone, Copy)]
@@ -11,11 +11,22 @@ pub(crate) struct CoreLibrary {
     dupinfo: DupInfo,
     freeinfo: FreeInfo,
     version: Version,
+    pub(crate) getinfo: GetInfo,
+    pub(crate) fabric: Fabric,
 }
 
 type DupInfo = unsafe extern "C" fn(*const Info) -> *mut Info;
 type FreeInfo = unsafe extern "C" fn(*mut Info);
 type Version = unsafe extern "C" fn() -> u32;
+type GetInfo = unsafe extern "C" fn(
+    u32,
+    *const c_char,
+    *const c_char,
+    u64,
+    *const Info,
+    *mut *mut Info,
+) -> c_int;
+type Fabric = unsafe extern "C" fn(*mut FabricAttr, *mut *mut FidFabric, *mut c_void) -> c_int;
 
 fn symbol(name: &CStr) -> *mut c_void {
     // SAFETY: a lookup by name in a library that is already loaded, or in all of them.
@@ -37,19 +48,46 @@ fn symbol(name: &CStr) -> *mut c_void {
 }
 
 impl CoreLibrary {
+    /// The functions of a stand-in.
+    #[cfg(test)]
+    pub(crate) fn of(
+        dupinfo: DupInfo,
+        freeinfo: FreeInfo,
+        version: Version,
+        getinfo: GetInfo,
+        fabric: Fabric,
+    ) -> Self {
+        Self {
+            dupinfo,
+            freeinfo,
+            version,
+            getinfo,
+            fabric,
+        }
+    }
+
     /// `None`: there is no libfabric in this process.
     pub(crate) fn find() -> Option<Self> {
-        let [dupinfo, freeinfo, version] =
-            [c"fi_dupinfo", c"fi_freeinfo", c"fi_version"].map(symbol);
-        if dupinfo.is_null() || freeinfo.is_null() || version.is_null() {
+        let functions = [
+            c"fi_dupinfo",
+            c"fi_freeinfo",
+            c"fi_version",
+            c"fi_getinfo",
+            c"fi_fabric",
+        ];
+        let found = functions.map(symbol);
+        if found.iter().any(|function| function.is_null()) {
             return None;
         }
+        let [dupinfo, freeinfo, version, getinfo, fabric] = found;
         // SAFETY: in every version libfabric's functions with these names have these types.
         unsafe {
             Some(Self {
                 dupinfo: std::mem::transmute::<*mut c_void, DupInfo>(dupinfo),
                 freeinfo: std::mem::transmute::<*mut c_void, FreeInfo>(freeinfo),
                 version: std::mem::transmute::<*mut c_void, Version>(version),
+                getinfo: std::mem::transmute::<*mut c_void, GetInfo>(getinfo),
+                fabric: std::mem::transmute::<*mut c_void, Fabric>(fabric),
             })
         }
     }
@@ -66,7 +104,8 @@ impl CoreLibrary {
     }
 
     /// # Safety
-    /// `info` is one that [`new_info`](Self::new_info) gave, and it is no longer in use.
+    /// `info` is null, or one that [`new_info`](Self::new_info) or `getinfo` gave, and it is no
+    /// longer in use.
     pub(crate) unsafe fn free_info(&self, info: *mut Info) {
         // SAFETY: the caller's promise.
         unsafe { (self.freeinfo)(info) };
@@ -103,7 +142,9 @@ mod tests {
     const LIBRARY: &str = "static char info[4096]; static int held;
         void *fi_dupinfo(const void *of) { held += !of; return of ? 0 : info; }
         void fi_freeinfo(void *old) { held -= old == info; }
-        unsigned fi_version(void) { return held + (2 << 16 | 3); }";
+        unsigned fi_version(void) { return held + (2 << 16 | 3); }
+        int fi_getinfo(void) { return -61; }
+        int fi_fabric(void) { return -61; }";
 
     #[test]
     fn the_library_that_is_loaded_is_found() {

@@ -25,6 +25,8 @@ pub(crate) struct ProviderOptions {
     pub(crate) read_peers: bool,
     /// The TCP socket.
     pub(crate) tcp: TcpChoice,
+    /// The libfabric provider that carries records to other machines; `None`: the TCP socket.
+    pub(crate) fabric: Option<String>,
     /// Lines of a ring in shared memory.
     pub(crate) ring_lines: usize,
     /// Empty polls in a row before the thread yields; 0: never.
@@ -90,6 +92,7 @@ const OWN: &[&str] = &[
     "LOG",
     "READ_PEERS",
     "TCP",
+    "FABRIC",
     "RING_LINES",
     "YIELD",
     "WAITING_MAX",
@@ -192,6 +195,10 @@ impl ProviderOptions {
                     TcpChoice::parse(text).ok_or_else(|| "off, on, auto or an address".to_owned())
                 }
             }),
+            fabric: source.parsed("FABRIC", None, |text| match is_provider(text) {
+                true => Ok(Some(text.to_owned())),
+                false => Err("another libfabric provider, as in: tcp".to_owned()),
+            }),
             ring_lines: source.parsed("RING_LINES", 1024, |text| {
                 let lines = text.parse().ok().filter(|lines: &usize| {
                     lines.is_power_of_two() && (512..=1 << 20).contains(lines)
@@ -224,6 +231,12 @@ impl ProviderOptions {
             .map_err(|error| format!("the emulated NIC cannot be built: {error}"))?;
         Ok(options)
     }
+}
+
+/// Whether this can be the name of a libfabric provider other than this one.
+fn is_provider(name: &str) -> bool {
+    let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || b"_;-".contains(&byte);
+    (1..=64).contains(&name.len()) && name.bytes().all(is_usual) && !name.contains("dpamatch")
 }
 
 /// Whether a name has the provider's prefix but is no known variable of the provider or the
@@ -377,6 +390,11 @@ mod tests {
         ),
         ("TCP", "on", &[("tcp: Off", "tcp: Outside")]),
         (
+            "FABRIC",
+            "verbs;ofi_rxm",
+            &[("fabric: None", "fabric: Some(\"verbs;ofi_rxm\")")],
+        ),
+        (
             "RING_LINES",
             "512",
             &[("ring_lines: 1024", "ring_lines: 512")],
@@ -399,6 +417,7 @@ mod tests {
         ),
     ];
 
+    const OTHER_PROVIDER: &str = "another libfabric provider, as in: tcp";
     const PARTS: &str = "user, collective, control or unknown, each with a number or \
          without, as in: user 2, collective";
 
@@ -417,6 +436,9 @@ mod tests {
         ("FAST_PATH", "on", "one of off, literal, prefix, sequence"),
         ("BINS", "0", "1 to 65536"),
         ("TCP", "nowhere", "off, on, auto or an address"),
+        ("FABRIC", "dpamatch", OTHER_PROVIDER),
+        ("FABRIC", "", OTHER_PROVIDER),
+        ("FABRIC", "tcp:1", OTHER_PROVIDER),
         ("RING_LINES", "1000", "a power of two, 512 to 1048576"),
         ("RING_LINES", "256", "a power of two, 512 to 1048576"),
         ("RING_LINES", "513", "a power of two, 512 to 1048576"),

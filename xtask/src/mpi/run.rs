@@ -183,6 +183,18 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// The number of processes whose statistics have these words.
+    pub(super) fn stats_with(&self, words: &str) -> usize {
+        let entries = fs::read_dir(self.logs()).into_iter().flatten().flatten();
+        let stats = entries
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|end| end == "json"));
+        stats
+            .filter_map(|path| fs::read_to_string(path).ok())
+            .filter(|text| text.contains(words))
+            .count()
+    }
+
     pub(super) fn replay(&self) -> Result<String, String> {
         let logs = self.logs();
         let entries =

@@ -46,6 +46,8 @@ bits! {
     FI_DISCARD = 58;
     FI_SELECTIVE_COMPLETION = 59;
     FI_ORDER_SAS = 8;
+    FI_CONTEXT = 59;
+    FI_CONTEXT2 = 52;
 }
 
 numbers! {
@@ -61,6 +63,7 @@ numbers! {
     FI_AV_MAP: i32 = 1;
     FI_AV_TABLE: i32 = 2;
     FI_MR_BASIC: i32 = 1;
+    FI_MR_LOCAL: i32 = 1 << 2;
     FI_MR_VIRT_ADDR: i32 = 1 << 4;
     FI_MR_ALLOCATED: i32 = 1 << 5;
     FI_MR_PROV_KEY: i32 = 1 << 6;

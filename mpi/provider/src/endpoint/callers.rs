@@ -105,7 +105,7 @@ mod tests {
         let listener = Listener::open(&mut own, TcpChoice::Off).expect("a listener");
         move || {
             let from = Address::fresh().expect("an address");
-            let _link = connect(&from, &own, 512).expect("a link");
+            let _link = connect(&from, &own, 512, None).expect("a link");
             let caller = listener.accept(true).expect("a caller");
             caller.expect("of this user")
         }

@@ -236,6 +236,18 @@ impl super::Endpoint {
         self.posts.iter().count()
     }
 
+    /// Ends the sockets, as the kernel does when the process is killed.
+    pub(crate) fn end_sockets(&mut self) {
+        self.connections.each_link(|link| {
+            let _ = rustix::net::shutdown(link.socket(), rustix::net::Shutdown::Both);
+        });
+    }
+
+    /// Stands for the inner endpoint in a hello.
+    pub(crate) fn mark(&self) -> u32 {
+        self.listener.as_ref().expect("it listens").mark
+    }
+
     pub(crate) fn moves_into_receives(&self) -> bool {
         self.posts.iter().any(|(_, post)| post.transfers > 0)
     }

@@ -127,7 +127,8 @@ impl Endpoint {
     /// Calls a peer that may have called already.
     pub(crate) fn call_anyway(&mut self, common: &mut Common, peer: PeerId) {
         let to = *common.peers.address(peer);
-        let link = crate::wire::connect(&self.address, &to, common.options.ring_lines);
+        let (lines, inner) = (common.options.ring_lines, self.inner.as_ref());
+        let link = crate::wire::connect(&self.address, &to, lines, inner);
         self.add_connection(common, peer, link.expect("a connection"), true);
     }
 }

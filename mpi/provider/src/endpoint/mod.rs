@@ -44,9 +44,10 @@ pub(crate) use region::{Region, Remote};
 pub(crate) use send::SendRequest;
 
 use crate::bindings::{FI_ADDR_UNSPEC, FI_COMPLETION};
+use crate::core_library::CoreLibrary;
 use crate::matcher::{AllBits, Matching, NicMatcher, Rule, SoftwareMatcher, Verdict};
 use crate::options::ProviderOptions;
-use crate::wire::{Address, Listener, PeerId, Peers};
+use crate::wire::{Address, Listener, PeerId, Peers, SharedInner};
 use callers::Callers;
 use connections::Connections;
 #[cfg(test)]
@@ -132,6 +133,8 @@ pub(crate) struct Common {
     /// How the program names registered memory: `FI_MR_...`.
     pub(crate) mr_mode: i32,
     pub(crate) peers: Peers,
+    /// Where inner endpoints come from.
+    pub(crate) core: Option<CoreLibrary>,
 }
 
 /// All of a domain.
@@ -152,6 +155,7 @@ impl State {
             next_key: 1,
             mr_mode: 0,
             peers: Peers::default(),
+            core: crate::provider().core,
         };
         Self {
             common,
@@ -264,6 +268,8 @@ macro_rules! totals {
 totals! {
     // Those that were let in or called on.
     connected = "peers";
+    // Those over the inner endpoint.
+    inner = "peers_inner";
     sent = "sent";
     sent_bytes = "sent_bytes";
     rendezvous = "sent_rendezvous";
@@ -287,6 +293,10 @@ totals! {
 pub(crate) struct Endpoint {
     pub(crate) address: Address,
     listener: Option<Listener>,
+    /// What carries records to other machines in place of TCP.
+    inner: Option<SharedInner>,
+    /// Connections with news from there.
+    news: Vec<usize>,
     epoll: std::os::fd::OwnedFd,
     callers: Callers,
     reserve: Reserve,
@@ -367,6 +377,8 @@ impl Endpoint {
         Ok(Self {
             address,
             listener: None,
+            inner: None,
+            news: Vec::new(),
             epoll,
             callers: Callers::default(),
             reserve: Reserve::default(),
@@ -427,6 +439,7 @@ impl Endpoint {
 
     fn flush(&mut self) -> bool {
         let mut all = true;
+        self.hear_inner();
         for at in 0..self.connections.live().len() {
             let index = self.connections.live()[at];
             self.flush_outbox(index);

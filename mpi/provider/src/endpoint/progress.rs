@@ -13,7 +13,7 @@ use super::{Common, Completion, Endpoint, Sink};
 use crate::bindings::{FI_EACCES, FI_EIO, FI_READ, IoVec};
 use crate::matcher::Carried;
 use crate::wire::{
-    Bytes, EAGER_MAX, INLINE, Kind, Link, LinkError, Listener, Record, flag, scatter,
+    Bytes, EAGER_MAX, INLINE, Kind, Link, LinkError, Listener, Record, SharedInner, flag, scatter,
 };
 
 /// Polls of the rings between two polls of the sockets, which are system calls.
@@ -60,8 +60,17 @@ impl Endpoint {
                 .is_some_and(|queue| queue.sleeps)
         };
         self.address.sleeps = sleeps(self.rx.queue) || sleeps(self.tx.queue);
-        let listener = Listener::open(&mut self.address, common.options.tcp)
+        let mut listener = Listener::open(&mut self.address, common.options.tcp)
             .map_err(|error| format!("cannot listen: {error}"))?;
+        if let (Some(provider), Some(at)) = (&common.options.fabric, self.address.tcp) {
+            let inner = match common.core {
+                Some(core) => SharedInner::open(core, provider, at.ip()),
+                None => Err("no libfabric in this process".to_owned()),
+            };
+            let inner = inner.map_err(|why| format!("DPAMATCH_FABRIC={provider}: {why}"))?;
+            listener.mark = inner.mark();
+            self.inner = Some(inner);
+        }
         for socket in std::iter::once(&listener.unix).chain(&listener.tcp) {
             self.watch(socket.as_fd(), Watched::Listener);
         }
@@ -102,6 +111,9 @@ impl Endpoint {
         if owes || yields || polls & (self.look_every() - 1) == 0 {
             return Found::Any;
         }
+        if self.inner.is_some() {
+            self.hear_inner();
+        }
         for (place, &index) in self.connections.hot().iter().enumerate() {
             if !self.connections[index].is_still() {
                 return Found::Records(place);
@@ -141,6 +153,21 @@ impl Endpoint {
         true
     }
 
+    /// Takes what has come over the inner endpoint.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn hear_inner(&mut self) {
+        let Some(inner) = &self.inner else { return };
+        inner.progress(&mut self.news);
+        for at in 0..self.news.len() {
+            let index = self.news[at];
+            if let Some(connection) = self.connections.get_mut(index) {
+                connection.link.hear();
+                self.connections.warm(index);
+            }
+        }
+    }
+
     /// Rounds between two looks at the sockets, a power of two.
     #[inline(always)]
     fn look_every(&self) -> u32 {
@@ -158,6 +185,9 @@ impl Endpoint {
         if self.asleep || self.polls & (self.look_every() - 1) == 0 {
             self.look_around(common);
             sink.close();
+        }
+        if self.inner.is_some() {
+            self.hear_inner();
         }
         self.connections.take_bells();
         let mut any = false;

@@ -250,7 +250,8 @@ impl Endpoint {
             }
         }
         let to = *common.peers.address(peer);
-        match connect(&self.address, &to, common.options.ring_lines) {
+        let (lines, inner) = (common.options.ring_lines, self.inner.as_ref());
+        match connect(&self.address, &to, lines, inner) {
             Ok(link) => Ok(self.add_connection(common, peer, link, true)),
             Err(Errno::AGAIN | Errno::INTR) => Err(-(FI_EAGAIN as isize)),
             Err(error) => {
@@ -268,9 +269,11 @@ impl Endpoint {
         link: Link,
         called: bool,
     ) -> usize {
-        self.streams |= !link.is_local();
+        self.streams |= link.is_stream();
         self.totals.connected += 1;
+        self.totals.inner += u64::from(!link.is_local() && !link.is_stream());
         let index = self.connections.insert(peer, link, called);
+        self.connections[index].link.set_connection(index);
         self.watch(
             self.connections[index].link.socket(),
             Watched::Connection(index),

@@ -145,6 +145,9 @@ impl Endpoint {
         if error == Errno::PERM && !std::mem::replace(&mut self.warned_of_strangers, true) {
             crate::report("a process of another user called an endpoint and is refused");
         }
+        if error == Errno::PROTONOSUPPORT {
+            crate::report("a peer with another DPAMATCH_FABRIC called an endpoint and is refused");
+        }
     }
 
     /// Handles a waiting caller that has sent something or is gone.
@@ -164,7 +167,8 @@ impl Endpoint {
         let _ = epoll::delete(&self.epoll, caller.socket());
         match hello {
             Ok(Some(hello)) => self.let_in(common, caller, &hello),
-            _ => self.totals.refused += 1,
+            Err(error) => self.refuse(error),
+            Ok(None) => {}
         }
     }
 
@@ -172,7 +176,7 @@ impl Endpoint {
     /// file, the caller waits.
     fn let_in(&mut self, common: &mut Common, caller: Newcomer, hello: &Hello) {
         self.reserve.give_up();
-        match caller.enter(hello) {
+        match caller.enter(hello, self.inner.as_ref()) {
             Ok(link) => {
                 let peer = common.peers.number(&hello.from);
                 self.add_connection(common, peer, link, false);

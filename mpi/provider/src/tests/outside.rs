@@ -26,7 +26,7 @@ use crate::wire::{
 const HEAD: usize = 56;
 
 /// The most bytes that the streams of a side hold, for each direction.
-fn held(side: &Side) -> (usize, usize) {
+pub(super) fn held(side: &Side) -> (usize, usize) {
     side.state(|state| state.endpoints[0].held_by_streams())
 }
 
@@ -70,7 +70,7 @@ fn a_full_stream_takes_no_byte_more() {
         ..own
     };
     let from = Address::fresh().expect("an address");
-    let mut link = connect(&from, &far, 512).expect("a link");
+    let mut link = connect(&from, &far, 512, None).expect("a link");
     let put = |link: &mut Link, length: usize| {
         let mut bytes = pattern(1, length);
         let iov = [IoVec {
@@ -318,7 +318,7 @@ fn take_all() -> Vec<File> {
 /// One message of each caller, which carries its number.
 fn call(to: &Address, number: u64) -> Link {
     let from = Address::fresh().expect("an address");
-    let mut link = connect(&from, to, 512).expect("a link");
+    let mut link = connect(&from, to, 512, None).expect("a link");
     let record = Record {
         flags: flag::TAGGED,
         tag: 5,

@@ -66,7 +66,10 @@ pub(super) fn peers_connections_and_places(side: &Side) -> (usize, usize, usize)
 /// A new peer of the endpoint, without a provider of its own.
 pub(super) fn peer(of: &Side, lines: usize) -> (Address, Link) {
     let from = Address::fresh().expect("an address");
-    (from, connect(&from, &address(of), lines).expect("a link"))
+    (
+        from,
+        connect(&from, &address(of), lines, None).expect("a link"),
+    )
 }
 
 /// Announces data that the peer does not have.
@@ -106,7 +109,7 @@ fn hellos_that_are_refused() {
         key: to.key ^ 1,
         ..to
     };
-    let _link = connect(&address(&a), &wrong, 1024).expect("the socket takes everybody");
+    let _link = connect(&address(&a), &wrong, 1024, None).expect("the socket takes everybody");
     // The right hello without its memory file.
     let socket = call_on(&to);
     let hello = hello(&address(&a), &to, 1024);
@@ -179,7 +182,7 @@ fn records_about_what_is_not_theirs() {
     }];
     for (data, lie) in lies.map(|lie| (None, lie)).into_iter().chain(pairs) {
         let (a, b, to_b, _) = pair(|_| ());
-        let mut link = connect(&address(&a), &address(&b), 1024).expect("a link");
+        let mut link = connect(&address(&a), &address(&b), 1024, None).expect("a link");
         if let Some(data) = data {
             // SAFETY: the list holds as many bytes as the record says.
             assert_eq!(unsafe { link.put_in(true, data, &iov, 0) }, Ok(true));
@@ -197,7 +200,7 @@ fn records_about_what_is_not_theirs() {
 #[test]
 fn an_announcement_of_memory_that_is_not_there() {
     let (a, b, to_b, _) = pair(|_| ());
-    let mut link = connect(&address(&a), &address(&b), 1024).expect("a link");
+    let mut link = connect(&address(&a), &address(&b), 1024, None).expect("a link");
     assert_eq!(link.put_head(ANNOUNCEMENT), Ok(true));
     let mut buffer = vec![0; 1 << 20];
     assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 9), 0);
@@ -279,7 +282,7 @@ fn silent_callers_from_outside_keep_no_peer_out() {
         host: to.host,
         ..Address::fresh().expect("an address")
     };
-    let _link = connect(&near, &to, 512).expect("a link");
+    let _link = connect(&near, &to, 512, None).expect("a link");
     (0..1_000).for_each(|_| b.progress());
     assert_eq!(totals(&b).connected, 2);
 
@@ -313,7 +316,7 @@ fn many_peers_of_one_machine_call_at_once() {
     let to = address(&b);
     let call = |to: &Address| {
         let from = Address::fresh().expect("an address");
-        connect(&from, to, 512).expect("a link")
+        connect(&from, to, 512, None).expect("a link")
     };
     let mut links: Vec<_> = (0..PEERS).map(|_| call(&to)).collect();
     let message = Record {
@@ -369,7 +372,7 @@ fn gone_peers_are_forgotten() {
     let b = Side::open(|_| ());
     let to = address(&b);
     let fresh = || Address::fresh().expect("an address");
-    let call = |from: &Address| connect(from, &to, 512).expect("a link");
+    let call = |from: &Address| connect(from, &to, 512, None).expect("a link");
     let message = |tag| Record {
         flags: flag::TAGGED,
         tag,
@@ -465,7 +468,7 @@ fn a_peer_that_never_reads_is_cut_off() {
             },
             false => request,
         };
-        let mut link = connect(&address(&a), &address(&b), 1024).expect("a link");
+        let mut link = connect(&address(&a), &address(&b), 1024, None).expect("a link");
         let mut put = 0;
         while totals(&b).lost == 0 {
             assert!(put < 100_000, "{put} requests without an answer read");

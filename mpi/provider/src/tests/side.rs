@@ -102,6 +102,8 @@ impl Side {
             assert_eq!(call!(side.fabric, ops, domain, none, domain, null_mut()), 0);
             side.state(|state| {
                 change(&mut state.common.options);
+                // Inner endpoints are a stand-in's.
+                state.common.core = Some(super::stand_in::library());
                 state.common.mr_mode = FI_MR_VIRT_ADDR | FI_MR_PROV_KEY;
             });
             let (domain, none) = (side.domain, null_mut());

@@ -1,4 +1,4 @@
-//! A connection to one peer: rings in shared memory, or a TCP stream.
+//! A connection to one peer: rings in shared memory, a TCP stream, or an inner endpoint.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
@@ -367,7 +367,7 @@ impl Lent {
 pub(crate) enum Link {
     /// To a process of this machine.
     Shm(ShmLink),
-    /// To another machine.
+    /// To another machine, perhaps over the inner endpoint.
     Tcp(TcpLink),
 }
 
@@ -570,6 +570,26 @@ impl Link {
             Self::Shm(link) => link.out.is_taken() == Ok(true),
             Self::Tcp(_) => false,
         }
+    }
+
+    /// Takes what has come over the inner endpoint, and sends what waits.
+    pub(crate) fn hear(&mut self) {
+        if let Self::Tcp(link) = self {
+            link.flush();
+            link.take_frames();
+        }
+    }
+
+    /// The connection that hears of what comes over the inner endpoint.
+    pub(crate) fn set_connection(&self, connection: usize) {
+        if let Self::Tcp(link) = self {
+            link.set_connection(connection);
+        }
+    }
+
+    /// Whether records come through a socket.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self, Self::Tcp(link) if !link.has_channel())
     }
 
     /// Whether the peer is a process of this machine.

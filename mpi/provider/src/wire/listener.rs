@@ -10,6 +10,7 @@ use rustix::process::Uid;
 use rustix::time::Timespec;
 
 use super::address::{Address, array, outside_ip};
+use super::channel::{Channel, SharedInner};
 use super::file::{new_file, recv_with_file, send_file};
 use super::link::{Link, ShmLink};
 use super::proof::{self, CALL};
@@ -29,7 +30,7 @@ pub(crate) struct Hello {
     pub(crate) from: Address,
     /// The key in the address that it connects to.
     pub(crate) key: u64,
-    /// Lines of each ring; 0 over TCP.
+    /// Lines of each ring. Over TCP: 0, or the mark of the inner provider.
     pub(crate) lines: u32,
 }
 
@@ -60,6 +61,8 @@ pub(crate) struct Listener {
     pub(crate) unix: OwnedFd,
     pub(crate) tcp: Option<OwnedFd>,
     address: Address,
+    /// The inner endpoint's mark, which callers by TCP must have.
+    pub(crate) mark: u32,
 }
 
 impl Listener {
@@ -91,6 +94,7 @@ impl Listener {
             unix,
             tcp,
             address: *address,
+            mark: 0,
         })
     }
 
@@ -286,10 +290,12 @@ impl Newcomer {
 
     fn check(bytes: &[u8; HELLO], listener: &Listener, local: bool) -> Result<Hello, Errno> {
         let hello = Hello::from_bytes(bytes).ok_or(Errno::BADMSG)?;
-        if listener.admits(&hello, local) {
-            Ok(hello)
-        } else {
+        if !listener.admits(&hello, local) {
             Err(Errno::ACCESS)
+        } else if !local && hello.lines != listener.mark {
+            Err(Errno::PROTONOSUPPORT)
+        } else {
+            Ok(hello)
         }
     }
 
@@ -298,9 +304,22 @@ impl Newcomer {
     /// # Errors
     /// The caller comes back if this process has no descriptor left for its memory file. Otherwise
     /// its memory file is not sound.
-    pub(crate) fn enter(self, hello: &Hello) -> Result<Link, (Errno, Option<Self>)> {
+    pub(crate) fn enter(
+        self,
+        hello: &Hello,
+        inner: Option<&SharedInner>,
+    ) -> Result<Link, (Errno, Option<Self>)> {
         if !self.source.is_local() {
-            return Ok(Link::Tcp(TcpLink::new(self.socket, First::default())));
+            let channel = inner.map(Channel::open).transpose();
+            let channel = channel.map_err(|error| (error, None))?;
+            let bytes = channel
+                .as_ref()
+                .map_or(Vec::new(), |own| own.card().to_vec());
+            let first = First {
+                bytes,
+                ..First::default()
+            };
+            return Ok(Link::Tcp(TcpLink::new(self.socket, first, channel)));
         }
         let file = match recv_with_file(&self.socket, &mut [0; HELLO]) {
             Ok((_, Some(file))) => file,
@@ -319,8 +338,13 @@ impl Newcomer {
 /// # Errors
 /// [`Errno::AGAIN`]: the peer has no room for callers now. [`Errno::HOSTUNREACH`]: it is
 /// unreachable. [`Errno::PERM`]: a process of another user has its name. [`Errno::MFILE`]: this
-/// process has no descriptor left.
-pub(crate) fn connect(from: &Address, to: &Address, lines: usize) -> Result<Link, Errno> {
+/// process has no descriptor left. [`Errno::NOMEM`]: the inner endpoint has no room.
+pub(crate) fn connect(
+    from: &Address,
+    to: &Address,
+    lines: usize,
+    inner: Option<&SharedInner>,
+) -> Result<Link, Errno> {
     let hello = |lines: usize| {
         Hello {
             from: *from,
@@ -342,12 +366,15 @@ pub(crate) fn connect(from: &Address, to: &Address, lines: usize) -> Result<Link
             Err(error) => return Err(error),
         }
         let (call, owed) = proof::call(to)?;
+        let channel = inner.map(Channel::open).transpose()?;
+        let mut then = hello(inner.map_or(0, SharedInner::mark) as usize).to_vec();
+        then.extend(channel.iter().flat_map(Channel::card));
         let first = First {
             bytes: call.to_vec(),
             sent: 0,
-            then: Some((owed, hello(0).to_vec())),
+            then: Some((owed, then)),
         };
-        return Ok(Link::Tcp(TcpLink::new(socket, first)));
+        return Ok(Link::Tcp(TcpLink::new(socket, first, channel)));
     }
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, FLAGS, None)?;
     rustix::net::connect(

@@ -20,7 +20,9 @@
 mod address;
 mod bells;
 mod board;
+mod channel;
 mod file;
+mod inner;
 mod lease;
 mod link;
 mod listener;
@@ -35,6 +37,7 @@ mod witness;
 
 pub(crate) use address::Address;
 pub(crate) use board::{BELLS, Board};
+pub(crate) use channel::SharedInner;
 #[cfg(test)]
 pub(crate) use file::{new_file, send_file};
 pub(crate) use link::{Lent, Link, LinkError};

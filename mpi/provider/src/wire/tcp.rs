@@ -1,13 +1,18 @@
 //! A TCP stream of records: each is its head's words in the machine's byte order, then its payload.
 //! The hello checks the byte order. Before the hello both sides prove that they know the key
 //! ([`proof`](super::proof)).
+//!
+//! With an inner endpoint the records go over a [`channel`](super::channel) instead. The stream
+//! then has each side's card, and the number of its last frame where it ends in good order.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
 use super::address::array;
+use super::channel::{CARD, Channel, Took};
 use super::link::LinkError;
 use super::memory::gather;
 use super::proof::PROOF;
@@ -19,6 +24,23 @@ const HEAD: usize = 8 * HEAD_WORDS;
 pub(crate) const OUT_MAX: usize = 1 << 20;
 /// Bytes read ahead. A record is shorter.
 pub(crate) const IN_MAX: usize = 1 << 18;
+
+/// Bytes of the number of the last frame.
+const LAST: usize = 8;
+/// Time in which the frames of a peer that has ended must come.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What carries the records in place of the stream.
+#[derive(Debug)]
+struct Inside {
+    channel: Channel,
+    /// What the stream has brought: the card, then the number of the last frame.
+    said: Vec<u8>,
+    /// The card has come.
+    met: bool,
+    /// The stream has ended: until then frames may come.
+    until: Option<Instant>,
+}
 
 /// The stream.
 #[derive(Debug)]
@@ -38,6 +60,7 @@ pub(crate) struct TcpLink {
     lost: usize,
     /// The listener has not proved that it is the peer.
     is_stranger: bool,
+    inside: Option<Box<Inside>>,
 }
 
 /// What comes before the first record.
@@ -74,9 +97,29 @@ fn give(socket: &OwnedFd, bytes: &[u8], sent: &mut usize) -> Gave {
     Gave::All
 }
 
+/// Reads the kernel's data up to `most` bytes in all. Returns whether some came, and whether the
+/// stream has ended.
+fn read(socket: &OwnedFd, into: &mut Vec<u8>, most: usize) -> (bool, bool) {
+    let before = into.len();
+    while into.len() < most {
+        let start = into.len();
+        into.resize(most, 0);
+        let got = rustix::net::recv(socket, &mut into[start..], RecvFlags::DONTWAIT);
+        into.truncate(start + got.map_or(0, |(count, _)| count));
+        match got {
+            Ok((0, _)) => return (start > before, true),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(Errno::AGAIN | Errno::NOTCONN) => return (start > before, false),
+            Err(_) => return (start > before, true),
+        }
+    }
+    (into.len() > before, false)
+}
+
 impl TcpLink {
-    /// A link over this socket, which begins with `first`.
-    pub(super) fn new(socket: OwnedFd, first: First) -> Self {
+    /// A link over this socket, which begins with `first`, or over a channel once cards have been
+    /// exchanged. This side's card is part of `first`.
+    pub(super) fn new(socket: OwnedFd, first: First, channel: Option<Channel>) -> Self {
         // Without it small messages wait for each other. An old kernel may refuse it.
         let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);
         Self {
@@ -90,6 +133,14 @@ impl TcpLink {
             dry: true,
             lost: 0,
             is_stranger: false,
+            inside: channel.map(|channel| {
+                Box::new(Inside {
+                    channel,
+                    said: Vec::new(),
+                    met: false,
+                    until: None,
+                })
+            }),
         }
     }
 
@@ -135,9 +186,14 @@ impl TcpLink {
     }
 
     pub(super) fn flush(&mut self) -> bool {
-        let gave = match self.begin() {
-            Gave::All => give(&self.socket, &self.out, &mut self.sent),
-            gave => gave,
+        let gave = match (self.begin(), &self.inside) {
+            (Gave::All, None) => give(&self.socket, &self.out, &mut self.sent),
+            (Gave::All, Some(inside)) => match inside.channel.give(&self.out, &mut self.sent) {
+                Took::All => Gave::All,
+                Took::NotAll => Gave::NotAll,
+                Took::Failed => Gave::Ended,
+            },
+            (gave, _) => gave,
         };
         match gave {
             Gave::All => {}
@@ -178,7 +234,7 @@ impl TcpLink {
         if self.ended {
             return;
         }
-        self.read_ahead();
+        self.read_stream();
         let Some(proof) = self.into.get(..PROOF) else {
             return;
         };
@@ -188,6 +244,9 @@ impl TcpLink {
         match self.first.then.take_if(is_right) {
             Some((_, bytes)) => {
                 self.into.drain(..PROOF);
+                if let Some(inside) = &mut self.inside {
+                    inside.said.append(&mut self.into);
+                }
                 (self.first.bytes, self.first.sent) = (bytes, 0);
             }
             None => {
@@ -226,20 +285,74 @@ impl TcpLink {
     }
 
     fn read_ahead(&mut self) {
-        while self.into.len() < IN_MAX {
-            let start = self.into.len();
-            self.into.resize(IN_MAX, 0);
-            let got = rustix::net::recv(&self.socket, &mut self.into[start..], RecvFlags::DONTWAIT);
-            let count = got.map_or(0, |(count, _)| count);
-            self.into.truncate(start + count);
-            self.dry &= count == 0;
-            match got {
-                Ok((0, _)) => return self.ended = true,
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(Errno::AGAIN | Errno::NOTCONN) => return,
-                Err(_) => return self.ended = true,
-            }
+        match self.inside {
+            None => self.read_stream(),
+            Some(_) => self.read_cards(),
         }
+    }
+
+    fn read_stream(&mut self) {
+        let (some, ended) = read(&self.socket, &mut self.into, IN_MAX);
+        self.dry &= !some;
+        self.ended |= ended;
+    }
+
+    /// Reads what a stream with a channel has, and what has come over the channel.
+    fn read_cards(&mut self) {
+        let Some(inside) = &mut self.inside else {
+            return;
+        };
+        // One byte more, so that too many are noticed.
+        let (_, ended) = read(&self.socket, &mut inside.said, CARD + LAST + 1);
+        if !inside.met
+            && let Some(card) = inside.said.get(..CARD)
+        {
+            inside.met = true;
+            if inside.channel.meet(&array(card)).is_none() {
+                crate::report("a peer's inner endpoint has an address that cannot be used");
+                self.ended = true;
+            }
+            self.flush();
+        }
+        let Some(inside) = &mut self.inside else {
+            return;
+        };
+        if ended && inside.until.is_none() {
+            inside.until = Some(Instant::now() + PATIENCE);
+        }
+        if inside.until.is_some() {
+            inside.channel.progress();
+        }
+        self.take_frames();
+    }
+
+    /// Takes what has come over the channel.
+    pub(super) fn take_frames(&mut self) {
+        let Some(inside) = &mut self.inside else {
+            return;
+        };
+        self.dry &= !inside.channel.take(&mut self.into, IN_MAX);
+        self.ended |= inside.channel.has_failed() || inside.said.len() > CARD + LAST;
+        if let Some(until) = inside.until
+            && !inside.channel.holds_more()
+        {
+            let last = inside.said.get(CARD..CARD + LAST);
+            let last = last.map(|last| u64::from_ne_bytes(array(last)));
+            // A peer that did not say which frame is its last was killed.
+            let has_all = last.is_none_or(|last| last <= inside.channel.got());
+            self.ended |= has_all || Instant::now() >= until;
+        }
+    }
+
+    /// The connection that hears of what comes over the channel.
+    pub(super) fn set_connection(&self, connection: usize) {
+        if let Some(inside) = &self.inside {
+            inside.channel.set_connection(connection);
+        }
+    }
+
+    pub(super) fn has_channel(&self) -> bool {
+        self.inside.is_some()
     }
 
     #[inline]
@@ -281,12 +394,32 @@ impl TcpLink {
         if self.read > 0 {
             self.into.drain(..self.read);
             self.read = 0;
+            if self.inside.is_some() {
+                self.take_frames();
+            }
         }
     }
 
+    /// Nothing of the kernel's tells of frames, so a side with a channel does not sleep.
     pub(super) fn is_idle(&self) -> bool {
+        if self.inside.is_some() {
+            return false;
+        }
         let waits_for_proof = self.first.then.is_some();
         let first_has_left = self.first.sent == self.first.bytes.len();
         first_has_left && (waits_for_proof || self.out.is_empty()) && self.is_still()
+    }
+}
+
+impl Drop for TcpLink {
+    /// Tells the peer which frame is the last, if all of them have left.
+    fn drop(&mut self) {
+        if let Some(inside) = &self.inside
+            && inside.met
+            && !self.ended
+            && self.out.is_empty()
+        {
+            let _ = give(&self.socket, &inside.channel.sent().to_ne_bytes(), &mut 0);
+        }
     }
 }
