@@ -1,15 +1,9 @@
 //! Each sentence of .github/SECURITY.md about what is at risk has its tests, or a reason why it has
 //! none: `security.txt`.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::Command;
+mod sources;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the repository")
-}
+use sources::{root, tests};
 
 /// The sentences of a section, without their full stops.
 fn sentences(page: &str, heading: &str) -> Vec<String> {
@@ -21,28 +15,6 @@ fn sentences(page: &str, heading: &str) -> Vec<String> {
     all.map(str::to_owned).collect()
 }
 
-/// The names of all tests.
-fn tests() -> BTreeSet<String> {
-    let mut git = Command::new("git");
-    git.args([
-        "grep",
-        "--untracked",
-        "-h",
-        "-A3",
-        "#\\[test\\]",
-        "--",
-        "*.rs",
-    ]);
-    let found = git.current_dir(root()).output().expect("git").stdout;
-    let found = String::from_utf8(found).expect("text");
-    let names = found
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("fn "));
-    names
-        .filter_map(|line| Some(line.split_once('(')?.0.to_owned()))
-        .collect()
-}
-
 #[test]
 fn each_sentence_about_security_has_its_tests() {
     let page = std::fs::read_to_string(root().join(".github/SECURITY.md")).expect("the page");
@@ -51,7 +23,6 @@ fn each_sentence_about_security_has_its_tests() {
         .lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty());
     let (mut said, tests) = (Vec::new(), tests());
-    assert!(tests.len() > 1_000, "{}", tests.len());
     for line in lines {
         let Some(held) = line.strip_prefix("    ") else {
             said.push(line);
