@@ -136,6 +136,42 @@ fn what_came_before_a_communicator_must_be_seen_before_it_returns() {
     assert!(is_taken_back(&mut nic, WORLD, 3, &mut Vec::new()));
 }
 
+/// A communicator that takes the number of a freed one begins in software if something of the
+/// number was sent on, and returns to the NIC only for that count.
+#[test]
+fn a_number_that_is_used_again_keeps_its_count() {
+    let mut nic = nic(1);
+    create(&mut nic, WORLD, Hints::default());
+    let held = nic.host.post(WORLD, exact(1), vec![0; 2], 0).expect("room");
+    nic.host.post(WORLD, exact(2), vec![0; 3], 0).expect("room");
+    let answer = events(&mut nic);
+    assert!(
+        matches!(answer[..], [Event::PostForwarded { .. }]),
+        "{answer:?}"
+    );
+    nic.host.cancel(held, 0).expect("room");
+    let answer = events(&mut nic);
+    let [Event::Cancelled { buffer, .. }] = &answer[..] else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(buffer, &[0; 2]);
+    nic.host.free(WORLD, 0).expect("room");
+    let answer = events(&mut nic);
+    assert!(
+        matches!(answer[..], [Event::Freed { busy: false, .. }]),
+        "{answer:?}"
+    );
+    // Another communicator has another count: it never left the NIC.
+    create(&mut nic, OTHER, Hints::default());
+    create(&mut nic, WORLD, Hints::default());
+    for (comm, seen) in [(WORLD, 0), (WORLD, 2), (OTHER, 0), (OTHER, 1)] {
+        let is_taken = is_taken_back(&mut nic, comm, seen, &mut Vec::new());
+        assert!(!is_taken, "{comm:?} {seen}");
+    }
+    assert!(is_taken_back(&mut nic, WORLD, 1, &mut Vec::new()));
+    assert_eq!(nic.host.monitor().counts().boundary.resumed, 1);
+}
+
 /// A refused receive counts as posted, and as nothing else; its buffer comes back as it was.
 #[test]
 fn a_refused_receive_is_counted_once() {

@@ -68,6 +68,13 @@ mod tests {
             CollName::new(&longest).map(|name| name.to_string()),
             Some(longest.clone())
         );
+        for (length, fits) in [(1, true), (30, true), (31, true), (32, false)] {
+            assert_eq!(
+                CollName::new(&"b".repeat(length)).is_some(),
+                fits,
+                "{length}"
+            );
+        }
         for bad in ["", "two words", "a,b", "größe", &format!("{longest}a")] {
             assert_eq!(CollName::new(bad), None, "{bad:?}");
         }

@@ -284,6 +284,36 @@ mod tests {
         }
     }
 
+    /// A told size has at most 2^20 heads. An array of an unknown size grows up to 4,096, and no
+    /// further source makes it grow.
+    #[test]
+    fn arrays_end_at_their_limits() {
+        let heads = |told: Option<u32>, source| {
+            let mut engine = RankArrayEngine::new(ArrayLife::default(), told);
+            arrive(&mut engine, 0, source, 1);
+            let selector = Selector::new(rank(source), TagSel::Any);
+            let heads = engine.index().bytes() / size_of::<Head>();
+            assert_eq!(engine.post(RecvId(0), COMM, selector), Some(MsgId(0)));
+            heads
+        };
+        for (told, made) in [
+            (1_048_575, 1_048_575),
+            (1_048_576, 1_048_576),
+            (1_048_577, 1_048_576),
+        ] {
+            assert_eq!(heads(Some(told), 0), made, "{told} processes");
+        }
+        for (source, made) in [
+            (2_047, 2_048),
+            (2_048, 4_096),
+            (4_094, 4_096),
+            (4_095, 4_096),
+            (4_096, 0),
+        ] {
+            assert_eq!(heads(None, source), made, "source {source}");
+        }
+    }
+
     /// No source makes an array longer than the limit, whatever the communicator's size.
     #[test]
     fn sources_beyond_the_array_share_a_list() {

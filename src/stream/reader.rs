@@ -180,6 +180,13 @@ mod tests {
         longest.extend(b"\ncancel,2\n");
         assert_eq!(Reader::new(&longest[..]).filter(Result::is_ok).count(), 2);
 
+        for (length, fits) in [(65_535, true), (65_536, true), (65_537, false)] {
+            let mut line = b"cancel,1#".to_vec();
+            line.resize(length, b'x');
+            let read = Reader::new(&line[..]).next();
+            assert_eq!(read.is_some_and(|it| it.is_ok()), fits, "{length} bytes");
+        }
+
         // An endless line: the error comes although the input never ends.
         let endless = io::BufReader::new(io::Cursor::new(b"cancel,1\n").chain(io::repeat(b'x')));
         let mut events = Reader::new(endless);

@@ -150,6 +150,42 @@ fn statuses_follow_the_indices() {
     );
 }
 
+/// Two communicators, and requests of unlike kinds that are open together: each has its own number,
+/// and a free number goes to the next request, but no free communicator's.
+#[test]
+fn objects_that_live_together_are_told_apart() {
+    let (calls, said) = record("two");
+    assert_eq!(said, "");
+    assert_eq!(
+        calls,
+        [
+            "MPI_Comm_dup oldcomm=2 newcomm=4",
+            "MPI_Comm_dup oldcomm=4 newcomm=5",
+            "MPI_Isend count=2 datatype=9 dest=3 tag=8 comm=5 request=2",
+            "MPI_Irecv count=5 datatype=7 source=6 tag=9 comm=4 request=3",
+            "MPI_Recv_init count=4 datatype=14 source=7 tag=10 comm=5 request=4",
+            "MPI_Ssend_init count=1 datatype=5 dest=2 tag=11 comm=4 request=5",
+            "MPI_Startall count=2 requests=[4,5]",
+            "MPI_Cancel request=3",
+            "MPI_Waitall count=2 requests=[4,5] statuses=[{7 10 32},{-2 -1 0}]",
+            "MPI_Start request=4",
+            "MPI_Request_free request=5",
+            "MPI_Irecv count=7 datatype=5 source=-1 tag=12 comm=5 request=5",
+            "MPI_Waitall count=4 requests=[2,3,4,5] \
+             statuses=[{-2 -1 0},{-2 -1 0 cancelled},{7 10 32},{1 12 7}]",
+            "MPI_Request_free request=4",
+            "MPI_Comm_free comm=4",
+            "MPI_Comm_dup oldcomm=5 newcomm=6",
+            "MPI_Isend count=3 datatype=9 dest=4 tag=13 comm=6 request=4",
+            "MPI_Irecv count=6 datatype=9 source=5 tag=-1 comm=5 request=5",
+            "MPI_Wait request=5 status=[{5 77 24}]",
+            "MPI_Irecv count=1 datatype=9 source=8 tag=15 comm=6 request=5",
+            "MPI_Waitsome count=2 requests=[4,5] outcount=2 indices=[1,0] \
+             statuses=[{8 15 4},{-2 -1 0}]",
+        ]
+    );
+}
+
 /// 5 * 10^9 bytes are 4 times 1,250,000,000; 2^31 doubles are 2^34 bytes: 16 times 2^30.
 #[test]
 fn large_counts_keep_their_bytes() {

@@ -1,15 +1,9 @@
 //! Each sentence of .github/SECURITY.md about what is at risk has its tests, or a reason why it has
 //! none.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::Command;
+mod sources;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the repository")
-}
+use sources::{root, tests};
 
 /// What holds a sentence.
 enum Held {
@@ -192,28 +186,6 @@ fn sentences(page: &str, heading: &str) -> Vec<String> {
     let all = words.join(" ");
     let all = all.trim_end_matches('.').split(". ");
     all.map(str::to_owned).collect()
-}
-
-/// The names of all tests.
-fn tests() -> BTreeSet<String> {
-    let mut git = Command::new("git");
-    git.args([
-        "grep",
-        "--untracked",
-        "-h",
-        "-A3",
-        "#\\[test\\]",
-        "--",
-        "*.rs",
-    ]);
-    let found = git.current_dir(root()).output().expect("git").stdout;
-    let found = String::from_utf8(found).expect("text");
-    let names = found
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("fn "));
-    names
-        .filter_map(|line| Some(line.split_once('(')?.0.to_owned()))
-        .collect()
 }
 
 #[test]

@@ -368,6 +368,18 @@ mod tests {
             (0..SPARE_MAX).for_each(|_| inside.keep(vec![0; 1 << 24]));
             let kept: usize = inside.spare.iter().map(Vec::capacity).sum();
             assert!(kept <= 4 << 20, "{kept} bytes are kept");
+            for (bytes, kept) in [(65_535, 1), (65_536, 1), (65_537, 0)] {
+                inside.spare.clear();
+                inside.keep(Vec::with_capacity(bytes));
+                assert_eq!(inside.spare.len(), kept, "{bytes} bytes");
+            }
+            inside.spare.clear();
+            for held in [63, 64, 64] {
+                (0..63).for_each(|_| inside.keep(vec![1; 4]));
+                inside.spare.truncate(held);
+                inside.keep(vec![2; 4]);
+                assert_eq!(inside.spare.len(), 64);
+            }
             assert!(
                 inside.buffer(isize::MAX as usize).is_err(),
                 "there is no such memory"

@@ -57,6 +57,37 @@ static void newer(void) {
     MPI_Wait(&r[2], s);
 }
 
+/* Two of everything, unlike: communicators, plain and persistent requests of both kinds. A number and a handle that are
+ * free again go to the next. */
+static void two(void) {
+    MPI_Comm a, b, c;
+    MPI_Comm_dup(MPI_COMM_WORLD, &a);
+    MPI_Comm_dup(a, &b);
+    MPI_Isend(x, 2, MPI_INT, 3, 8, b, &r[0]);
+    MPI_Irecv(x, 5, MPI_SHORT, 6, 9, a, &r[1]);
+    MPI_Recv_init(x, 4, MPI_DOUBLE, 7, 10, b, &r[2]);
+    MPI_Ssend_init(x, 1, MPI_BYTE, 2, 11, a, &r[3]);
+    MPI_Request kept[] = {r[0], r[1], r[2], r[3]};
+    MPI_Startall(2, r + 2);
+    MPI_Cancel(&r[1]);
+    MPI_Waitall(2, r + 2, s);
+    r[2] = kept[2];
+    MPI_Start(&r[2]);
+    r[3] = kept[3];
+    MPI_Request_free(&r[3]);
+    MPI_Irecv(x, 7, MPI_BYTE, MPI_ANY_SOURCE, 12, b, &r[3]);
+    MPI_Waitall(4, r, s);
+    r[2] = kept[2];
+    MPI_Request_free(&r[2]);
+    MPI_Comm_free(&a);
+    MPI_Comm_dup(b, &c);
+    MPI_Isend(x, 3, MPI_INT, 4, 13, c, &r[0]);
+    MPI_Irecv(x, 6, MPI_INT, 5, MPI_ANY_TAG, b, &r[1]);
+    MPI_Wait(&r[1], s);
+    MPI_Irecv(x, 1, MPI_INT, 8, 15, c, &r[1]);
+    MPI_Waitsome(2, r, &done, at, s);
+}
+
 static void session(void) {
     MPI_Session own;
     MPI_Group group;
@@ -79,7 +110,11 @@ int run(const char *part) {
         return 0;
     }
     MPI_Init(NULL, NULL);
-    strcmp(part, "large") == 0 ? large() : strcmp(part, "completion") == 0 ? completion() : newer();
+    if (strcmp(part, "two") == 0) {
+        two();
+    } else {
+        strcmp(part, "large") == 0 ? large() : strcmp(part, "completion") == 0 ? completion() : newer();
+    }
     MPI_Finalize();
     return 0;
 }

@@ -7,7 +7,7 @@
 
 enum { REQUESTS = 256 };
 static MPI_Status pending[REQUESTS];
-static int last_request, last_comm = 100;
+static int last_request, last_comm = 100, free_comm;
 
 static MPI_Count size_of(MPI_Datatype type) {
     static const MPI_Count sizes[] = STUB_SIZES;
@@ -78,6 +78,7 @@ int PMPI_Improbe(int s, int g, MPI_Comm c, int *flag, MPI_Message *m, MPI_Status
     *flag = 1;
     return *st = message(7, MPI_INT, s, g), 0;
 }
+int PMPI_Cancel(MPI_Request *r) { return pending[*r].cancelled = 1, 0; }
 int PMPI_Request_free(MPI_Request *r) { return *r = MPI_REQUEST_NULL; }
 int PMPI_Wait(MPI_Request *r, MPI_Status *st) { return complete(r, st), 0; }
 int PMPI_Test(MPI_Request *r, int *flag, MPI_Status *st) { return complete(r, st), *flag = 1, 0; }
@@ -110,7 +111,13 @@ int PMPI_Type_size_x(MPI_Datatype t, MPI_Count *size) { return *size = size_of(t
 int PMPI_Comm_rank(MPI_Comm c, int *rank) { return *rank = 0; }
 int PMPI_Comm_size(MPI_Comm c, int *size) { return *size = 1, 0; }
 int PMPI_Comm_test_inter(MPI_Comm c, int *flag) { return *flag = 0; }
-int PMPI_Comm_dup(MPI_Comm c, MPI_Comm *n) { return *n = last_comm++, 0; }
+/* The handle that was freed last is the next one. */
+int PMPI_Comm_free(MPI_Comm *c) { return free_comm = *c, *c = MPI_COMM_NULL, 0; }
+int PMPI_Comm_dup(MPI_Comm c, MPI_Comm *n) {
+    *n = free_comm != 0 ? free_comm : last_comm++;
+    free_comm = 0;
+    return MPI_SUCCESS;
+}
 int PMPI_Comm_dup_with_info(MPI_Comm c, MPI_Info i, MPI_Comm *n) { return *n = last_comm++, 0; }
 int PMPI_Comm_idup(MPI_Comm c, MPI_Comm *n, MPI_Request *r) { return *n = last_comm++, PMPI_Ibarrier(c, r); }
 int PMPI_Group_compare(MPI_Group a, MPI_Group b, int *order) { return *order = a == b ? MPI_IDENT : MPI_UNEQUAL, 0; }
@@ -123,7 +130,7 @@ int PMPI_Comm_create_from_group(MPI_Group g, const char *tag, MPI_Info i, MPI_Er
 int PMPI_Get_library_version(char *version, int *length) { return *length = 4, strcpy(version, "stub"), 0; }
 int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided) { return *provided = required, 0; }
 ALSO(Psend_init) ALSO(Precv_init) ALSO(Ibarrier) ALSO(Probe) ALSO(Iprobe) ALSO(Mprobe) ALSO(Improbe) ALSO(Request_free) ALSO(Wait)
-ALSO(Test) ALSO(Waitany) ALSO(Testany) ALSO(Waitall) ALSO(Testall) ALSO(Waitsome) ALSO(Testsome) ALSO(Test_cancelled)
+ALSO(Cancel) ALSO(Comm_free) ALSO(Test) ALSO(Waitany) ALSO(Testany) ALSO(Waitall) ALSO(Testall) ALSO(Waitsome) ALSO(Testsome) ALSO(Test_cancelled)
 ALSO(Get_elements_x) ALSO(Get_count) ALSO(Type_size_x) ALSO(Comm_rank) ALSO(Comm_size) ALSO(Comm_test_inter) ALSO(Comm_dup)
 ALSO(Comm_dup_with_info) ALSO(Comm_idup) ALSO(Group_compare) ALSO(Group_size) ALSO(Group_from_session_pset) ALSO(Session_init)
 ALSO(Comm_create_from_group) ALSO(Get_library_version) ALSO(Init_thread)

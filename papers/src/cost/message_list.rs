@@ -189,6 +189,28 @@ mod tests {
     }
 
     #[test]
+    fn ranks_tags_and_lines_end_at_their_limits() {
+        let ranks = |line: &str| {
+            let text = format!("src,dst,bytes,tag\n{line}\n");
+            MessageList::read_csv(text.as_bytes())
+                .map(|list| list.ranks)
+                .ok()
+        };
+        assert_eq!(ranks("2147483645,1,8,0"), Some(2_147_483_646));
+        assert_eq!(ranks("2147483646,1,8,0"), Some(2_147_483_647));
+        assert_eq!(ranks("2147483647,1,8,0"), None);
+        assert_eq!(ranks("1,2147483646,8,0"), Some(2_147_483_647));
+        assert_eq!(ranks("1,2147483647,8,0"), None);
+        assert_eq!(ranks("1,2,8,2147483646"), Some(3));
+        assert_eq!(ranks("1,2,8,2147483647"), Some(3));
+        assert_eq!(ranks("1,2,8,2147483648"), None);
+        for (length, fits) in [(65_535, true), (65_536, true), (65_537, false)] {
+            let line = format!("4,2,8,{}1", "0".repeat(length - 7));
+            assert_eq!(ranks(&line), fits.then_some(5), "{length} bytes");
+        }
+    }
+
+    #[test]
     fn wrong_lines_are_named() {
         for (text, message) in [
             (

@@ -134,6 +134,23 @@ mod tests {
     }
 
     #[test]
+    fn sixty_four_names_and_4096_parameter_sets_are_told_apart() {
+        let mut catalogue = Catalogue::default();
+        for number in 0..66 {
+            let kind = catalogue.kind(&mark(&format!("c{number}"), 0), None);
+            let plain = kind == Kind::PLAIN_COLLECTIVE;
+            assert_eq!(plain, number >= 64, "name {number}");
+        }
+        // The names above have 64 sets.
+        for size in 64..4098 {
+            let profile = catalogue.kind(&mark("c7", size), None).profile;
+            let expected = (size < 4096).then_some(size as u32);
+            assert_eq!(profile, expected, "set {size}");
+        }
+        assert_eq!(catalogue.kind(&mark("c63", 0), None).profile, Some(63));
+    }
+
+    #[test]
     fn a_flood_of_names_and_sizes_is_bounded() {
         let mut catalogue = Catalogue::default();
         for number in 0..10_000 {

@@ -287,6 +287,30 @@ mod tests {
         assert_eq!(col.place(KIND, 0, &mut budget, 3), (Home::Queue(3), 1));
     }
 
+    /// A profile ends after 32 searches once its queue is empty, and after 65,536 in any case.
+    #[test]
+    fn a_profile_ends_at_its_limits() {
+        let ended = |searches, waiting| {
+            let profile = Profile {
+                searches,
+                waiting,
+                ..Profile::default()
+            };
+            profile.ended()
+        };
+        for (searches, waiting, ends) in [
+            (31, 0, false),
+            (32, 0, true),
+            (33, 0, true),
+            (33, 1, false),
+            (65_535, 1, false),
+            (65_536, 1, true),
+            (65_537, 1, true),
+        ] {
+            assert_eq!(ended(searches, waiting), ends, "{searches} with {waiting}");
+        }
+    }
+
     /// Searches of an empty profiling queue give no information about the call.
     #[test]
     fn empty_searches_are_not_profiled() {

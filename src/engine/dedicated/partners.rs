@@ -203,6 +203,24 @@ mod tests {
         route
     }
 
+    /// Elements of the first 65,536 ranks count, and later ones of these ranks.
+    #[test]
+    fn ranks_beyond_the_limit_are_not_counted() {
+        let mut pnp = Partners::new(Some(u32::MAX), 0);
+        for (rank, counted) in [
+            (65_534, 65_535),
+            (65_535, 65_536),
+            (65_536, 65_536),
+            (9, 65_537),
+        ] {
+            if rank == 65_534 {
+                (0..rank).for_each(|rank| pnp.count(rank));
+            }
+            pnp.count(rank);
+            assert_eq!(pnp.counted, counted, "{rank}");
+        }
+    }
+
     /// At theta the ranks above the average get queues, and the others share a new one. A search
     /// visits older elements first.
     #[test]

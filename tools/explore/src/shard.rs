@@ -13,6 +13,7 @@ use std::str::FromStr;
 /// assert_eq!((0..7).filter(|&at| shard.has(at)).collect::<Vec<_>>(), [1, 4]);
 /// assert_eq!(shard.range(7), 2..4);
 /// assert!("0/3".parse::<Shard>().is_err() && "4/3".parse::<Shard>().is_err());
+/// assert!("1/1048576".parse::<Shard>().is_ok() && "1/1048577".parse::<Shard>().is_err());
 /// # Ok::<(), dpamatch_explore::BadShard>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

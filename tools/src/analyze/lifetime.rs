@@ -151,6 +151,21 @@ mod tests {
     use crate::analyze::program::{End, NOBODY, Step, Transfer};
     use crate::analyze::{OrderChoice, Run};
 
+    /// Operations without a wait are points of their own, 4,000 at a time.
+    #[test]
+    fn four_thousand_operations_are_a_point() {
+        let bins = [BinCount::new(4).expect("a number")];
+        for (operations, points) in [(3_999, 0), (4_000, 1), (4_001, 1), (7_999, 1), (8_000, 2)] {
+            let sends = vec![send(1, 7); operations];
+            let run = Run::new(vec![program(0, &sends)], Some(2));
+            assert_eq!(
+                rank(run.view(0), &bins)[0].points.len(),
+                points,
+                "{operations}"
+            );
+        }
+    }
+
     fn finish(run: &mut Run, at: usize, after: usize, transfers: &[u32]) {
         let program = &mut run.programs[at];
         let first = program.finished.len() as u32;

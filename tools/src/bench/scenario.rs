@@ -294,6 +294,21 @@ mod tests {
         for wrong in wrong.into_iter().chain(wrong_shares) {
             assert!(wrong.parse::<Scenario>().is_err(), "{wrong}");
         }
+        for (name, most) in [
+            ("DEPTH-", 65_536),
+            ("WDEPTH-", 65_536),
+            ("NC-REV-S", 16_000),
+            ("MANY-", 64),
+            ("COMMS-", 64),
+            ("HOT-", 100),
+            ("FULL-", 100),
+            ("UNEXP-FULL-", 100),
+        ] {
+            for (number, fits) in [(most - 1, true), (most, true), (most + 1, false)] {
+                let name = format!("{name}{number}");
+                assert_eq!(name.parse::<Scenario>().is_ok(), fits, "{name}");
+            }
+        }
     }
 
     /// What each name means, and the usual windows.

@@ -264,6 +264,40 @@ mod tests {
             message(Workload { early: 101, ..base }),
             "early is 101, must be 0 to 100"
         );
+        let with = |change: fn(&mut Workload, u64), value| {
+            let mut workload = base;
+            change(&mut workload, value);
+            workload.events().is_ok()
+        };
+        type Change = fn(&mut Workload, u64);
+        let ranges: [(&str, Change, u64, u64); 6] = [
+            ("ranks", |it, value| it.ranks = value as u32, 2, 1_048_576),
+            ("rounds", |it, value| it.rounds = value, 0, 134_217_728),
+            (
+                "pending",
+                |it, value| it.pending = value as u32,
+                1,
+                1_048_576,
+            ),
+            ("comms", |it, value| it.comms = value as u32, 1, 4_096),
+            ("any", |it, value| it.any = value as u32, 0, 100),
+            ("early", |it, value| it.early = value as u32, 0, 100),
+        ];
+        for (what, change, least, most) in ranges {
+            for (value, fits) in [(least, true), (most, true), (most + 1, false)] {
+                assert_eq!(with(change, value), fits, "{what} {value}");
+            }
+            assert!(least == 0 || !with(change, least - 1), "{what}");
+        }
+        for (comms, fits) in [(1_023, true), (1_024, true), (1_025, false)] {
+            let workload = Workload {
+                ranks: 1 << 10,
+                pending: 1 << 10,
+                comms,
+                ..base
+            };
+            assert_eq!(workload.events().is_ok(), fits, "{comms} communicators");
+        }
         let large = Workload {
             ranks: RANKS_MAX,
             pending: 1 << 20,

@@ -23,6 +23,7 @@ mod plugin;
 mod programs;
 #[cfg(feature = "pandas")]
 mod python;
+mod ranges;
 mod results;
 mod run;
 mod shards;

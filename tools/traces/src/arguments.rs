@@ -201,6 +201,42 @@ mod tests {
     use super::*;
     use crate::Field;
 
+    /// A call has nothing of the call before it, of whatever kind.
+    #[test]
+    fn a_call_begins_without_what_was_before() {
+        let function = |name| Function::from_name(name).expect("a function");
+        let status = Status {
+            bytes: 4,
+            source: 5,
+            tag: 6,
+            cancelled: false,
+            error: 7,
+        };
+        let mut args = Arguments::default();
+        args.begin(function("MPI_Waitall"));
+        args.set_numbers(0, [1, 2, 3].into_iter());
+        args.set_requests(1, [8, 9].into_iter());
+        args.set_statuses(2, [status; 4].into_iter());
+        args.begin_texts(3);
+        args.push_text(3, b"words");
+        let lengths = |args: &Arguments| {
+            let lists = [args.numbers.len(), args.requests().len()];
+            (
+                lists,
+                args.statuses().len(),
+                args.text.len(),
+                args.texts.len(),
+            )
+        };
+        assert_eq!(lengths(&args), ([3, 2], 4, 5, 1));
+        args.begin(function("MPI_Waitall"));
+        assert_eq!(lengths(&args), ([0, 0], 0, 0, 0));
+        assert!(
+            args.iter()
+                .all(|(_, argument)| argument == Argument::Absent)
+        );
+    }
+
     #[test]
     fn no_function_has_more_arguments_than_there_is_room_for() {
         let most = Function::all()

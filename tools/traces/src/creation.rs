@@ -162,3 +162,61 @@ pub struct GroupNew<'a> {
     /// The new group.
     pub new: Group,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every field is another number, so none stands in another's place.
+    #[test]
+    fn an_owned_creation_says_the_same() {
+        let owned = |how: CommHow<u32, &'static [i32]>| how.to_owned(|comm| u64::from(comm) + 100);
+        assert_eq!(
+            owned(CommHow::Intercomm {
+                local_leader: 1,
+                peer: 2,
+                remote_leader: 3,
+                tag: 4,
+            }),
+            CommHow::Intercomm {
+                local_leader: 1,
+                peer: 102,
+                remote_leader: 3,
+                tag: 4,
+            }
+        );
+        assert_eq!(
+            owned(CommHow::CartCreate {
+                dims: &[5, 6],
+                periods: &[7, 8],
+                reorder: true,
+            }),
+            CommHow::CartCreate {
+                dims: vec![5, 6],
+                periods: vec![7, 8],
+                reorder: true,
+            }
+        );
+        let groups = |how: GroupHow<u32, &'static [i32], &'static [[i32; 3]]>| {
+            how.to_owned(|comm| u64::from(comm) + 100)
+        };
+        assert_eq!(groups(GroupHow::OfComm(1)), GroupHow::OfComm(101));
+        assert_eq!(groups(GroupHow::OfRemote(2)), GroupHow::OfRemote(102));
+        assert_eq!(
+            groups(GroupHow::Union(Group(3), Group(4))),
+            GroupHow::Union(Group(3), Group(4))
+        );
+        assert_eq!(
+            groups(GroupHow::Difference(Group(5), Group(6))),
+            GroupHow::Difference(Group(5), Group(6))
+        );
+        assert_eq!(
+            groups(GroupHow::Excl(Group(7), &[8, 9])),
+            GroupHow::Excl(Group(7), vec![8, 9])
+        );
+        assert_eq!(
+            groups(GroupHow::RangeIncl(Group(10), &[[11, 12, 13]])),
+            GroupHow::RangeIncl(Group(10), vec![[11, 12, 13]])
+        );
+    }
+}

@@ -619,6 +619,19 @@ mod tests {
         assert!(all[1].contains(" 0 1 r4"), "{all:?}");
     }
 
+    /// A line has up to 65,536 bytes, its end included.
+    #[test]
+    fn a_line_is_bounded() {
+        for (length, fits) in [(65_535, true), (65_536, true), (65_537, false)] {
+            let words = "send 8b to 1";
+            let line = format!("{words}{}\n", " ".repeat(length - 1 - words.len()));
+            let told = read(&format!("num_ranks 2\nrank 0 {{\n{line}}}\n"));
+            let wrong = told.err();
+            let expected = (!fits).then_some("a.goal:3: damaged: the line is too long");
+            assert_eq!(wrong.as_deref(), expected, "{length} bytes");
+        }
+    }
+
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         let rank = |lines: &str| read(&format!("num_ranks 2\nrank 0 {{\n{lines}\n}}\n"));

@@ -166,6 +166,29 @@ fn tables_grow_with_the_window() {
     assert!(matches!(too_many, Err(BenchError::WindowSize(_))));
     let too_long = measure(&point(nic, "NC", 10_000, 1 << 20), &settings(false));
     assert!(matches!(too_long, Err(BenchError::MessageSize)));
+    // What is in range ends later, with a peer that does not take the scenario: nothing runs.
+    let refused =
+        |window, size| match measure(&point(Peer::Copy, "WC", window, size), &settings(false)) {
+            Err(BenchError::WindowSize(_)) => "window",
+            Err(BenchError::MessageSize) => "size",
+            Err(BenchError::NotTaken(_)) => "",
+            other => panic!("{other:?}"),
+        };
+    for (window, size, what) in [
+        (0, 8, "window"),
+        (1, 8, ""),
+        (65_536, 8, ""),
+        (65_537, 8, "window"),
+        (1, 67_108_864, ""),
+        (1, 67_108_865, "size"),
+        (8, 67_108_864, ""),
+        (9, 67_108_864, "size"),
+        (8_191, 65_536, ""),
+        (8_192, 65_536, ""),
+        (8_193, 65_536, "size"),
+    ] {
+        assert_eq!(refused(window, size), what, "{window} of {size} bytes");
+    }
 }
 
 #[test]

@@ -358,3 +358,25 @@ fn event(operation: &Operation) -> Option<Event> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_end_at_their_limits() {
+        let count = |text: &str| read("s", text.as_bytes()).map(|it| it.len());
+        let told = |text: &str| count(text).map_err(|error| error.to_string());
+        for comm in [4_094, 4_095] {
+            assert_eq!(told(&format!("post,0,{comm},0,1\n")), Ok(1), "{comm}");
+        }
+        let what = "s:1: communicator 4096: explore takes communicators from 0 to 4095";
+        assert_eq!(told("post,0,4096,0,1\n"), Err(what.to_owned()));
+        let mut text: String = (0..9_999).map(|id| format!("post,{id},0,0,1\n")).collect();
+        assert_eq!(told(&text), Ok(9_999));
+        text += "post,9999,0,0,1\n";
+        assert_eq!(told(&text), Ok(10_000));
+        text += "post,10000,0,0,1\n";
+        assert_eq!(told(&text), Err("s: more than 10000 events".to_owned()));
+    }
+}

@@ -500,6 +500,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sizes_of_65536_datatypes_are_kept() {
+        for (datatype, kept) in [(0, true), (65_534, true), (65_535, true), (65_536, false)] {
+            let line = format!("Datatype {datatype} (MPI_DOUBLE) has size 9");
+            let size = datatype_size(line.as_bytes());
+            assert_eq!(size, kept.then_some((datatype, 9)), "{datatype}");
+        }
+    }
+
+    #[test]
     fn rows_go_on_until_they_are_closed() {
         let function = Function::from_name("MPI_Group_range_incl").expect("a function");
         let at = |field: &Field| matches!(field, Field::I32ss(_));
