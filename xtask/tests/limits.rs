@@ -62,5 +62,17 @@ fn each_limit_has_its_tests() {
             }
         }
     }
-    assert_eq!(rows, found, "limits with a row, and limits of the sources");
+    let flat = |all: &BTreeMap<&str, BTreeSet<String>>| -> BTreeSet<String> {
+        let each = all
+            .iter()
+            .flat_map(|(file, limits)| limits.iter().map(move |limit| format!("{file}: {limit}")));
+        each.collect()
+    };
+    let (rows, found) = (flat(&rows), flat(&found));
+    let without: Vec<&String> = found.difference(&rows).collect();
+    let gone: Vec<&String> = rows.difference(&found).collect();
+    assert!(
+        without.is_empty() && gone.is_empty(),
+        "no row: {without:?}, no such limit: {gone:?}"
+    );
 }

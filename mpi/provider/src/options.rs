@@ -306,7 +306,7 @@ mod tests {
     const SHARED: Change = ("always_shared: false", "always_shared: true");
 
     /// Variables without `DPAMATCH_`, values, and what these change.
-    const CHANGES: [(&str, &str, &[Change]); 24] = [
+    const CHANGES: [(&str, &str, &[Change]); 25] = [
         ("HANDLERS", "8", &[("handlers: 32", "handlers: 8"), SHARED]),
         (
             "WORKERS",
@@ -422,7 +422,7 @@ mod tests {
          without, as in: user 2, collective";
 
     /// Variables, values, and what was expected instead.
-    const REFUSED: [(&str, &str, &str); 16] = [
+    const REFUSED: [(&str, &str, &str); 19] = [
         ("WAITING_MAX", "0", "a number from 1"),
         ("WAITING_MAX", "-1", "a number from 1"),
         ("HANDLERS", "many", "a number"),

@@ -321,6 +321,20 @@ fn a_provider_that_is_not_there_is_named() {
     }
 }
 
+/// A card has room for a name of 256 bytes.
+#[test]
+fn a_name_that_no_card_holds_is_refused() {
+    let at = "127.0.0.1".parse().expect("an address");
+    for (length, fits) in [(255, true), (256, true), (257, false)] {
+        with(|net| net.longer = length - super::stand_in::NAME);
+        let opened = SharedInner::open(super::stand_in::library(), NAMES[0], at);
+        let why = opened.err().unwrap_or_default();
+        assert_eq!(why.is_empty(), fits, "{length}: {why}");
+        assert!(fits || why.starts_with("fi_getname: "), "{why}");
+        assert_eq!(with(|net| net.open), 0);
+    }
+}
+
 /// A caller that sends more on the stream than a card and a number, or a card that is none, is cut
 /// off.
 #[test]
