@@ -172,6 +172,38 @@ fn a_number_that_is_used_again_keeps_its_count() {
     assert_eq!(nic.host.monitor().counts().boundary.resumed, 1);
 }
 
+/// A cancel that software must answer is sent on, and counts.
+#[test]
+fn a_cancel_of_a_receive_in_software_is_counted() {
+    let mut nic = nic(1);
+    create(&mut nic, WORLD, Hints::default());
+    let held = nic.host.post(WORLD, exact(1), vec![0; 2], 0);
+    let held = held.expect("room");
+    let far = nic.host.post(WORLD, exact(2), vec![0; 3], 0).expect("room");
+    let answer = events(&mut nic);
+    assert!(
+        matches!(answer[..], [Event::PostForwarded { .. }]),
+        "{answer:?}"
+    );
+    nic.host.cancel(far, 0).expect("room");
+    let answer = events(&mut nic);
+    assert!(
+        matches!(answer[..], [Event::CancelForwarded { comm: WORLD, .. }]),
+        "{answer:?}"
+    );
+    // What the NIC itself cancels is not sent on.
+    nic.host.cancel(held, 0).expect("room");
+    let answer = events(&mut nic);
+    assert!(
+        matches!(answer[..], [Event::Cancelled { .. }]),
+        "{answer:?}"
+    );
+    for (seen, taken) in [(0, false), (1, false), (3, false), (2, true)] {
+        let is_taken = is_taken_back(&mut nic, WORLD, seen, &mut Vec::new());
+        assert_eq!(is_taken, taken, "{seen}");
+    }
+}
+
 /// A refused receive counts as posted, and as nothing else; its buffer comes back as it was.
 #[test]
 fn a_refused_receive_is_counted_once() {
