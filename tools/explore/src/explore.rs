@@ -251,6 +251,8 @@ impl Search<'_> {
             while self.learns() && !is_stopped() {
                 self.bound_of(bound, None, Shard::WHOLE);
             }
+            // A schedule that breaks a rule runs again, and is reported.
+            self.known = Arc::default();
         }
         let mut found = self.bound_of(bound, most, shard);
         while self.learns() && !is_stopped() {
