@@ -12,6 +12,9 @@ use std::sync::atomic::Ordering;
 /// What an access did, or that a poll failed. A word is named by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
+    /// The thread comes to an access of this atomic word, and may write it; another thread may go
+    /// first.
+    Next(u32, bool),
     /// Read this value of an atomic word.
     Load(u32, u64),
     /// Replaced the value of an atomic word.
@@ -70,6 +73,10 @@ impl Word {
         tell(Access::Change(self.0));
     }
 
+    fn next(&self, may_write: bool) {
+        tell(Access::Next(self.0, may_write));
+    }
+
     fn load(&self, value: u64) {
         tell(Access::Load(self.0, value));
     }
@@ -99,6 +106,7 @@ macro_rules! atomic {
 
             /// Behaves like its namesake in `core`.
             pub fn load(&self, ordering: Ordering) -> $value {
+                self.1.next(false);
                 let value = self.0.load(ordering);
                 self.1.load(value.into());
                 value
@@ -106,12 +114,14 @@ macro_rules! atomic {
 
             /// Behaves like its namesake in `core`.
             pub fn store(&self, value: $value, ordering: Ordering) {
+                self.1.next(true);
                 self.0.store(value, ordering);
                 tell(Access::Store(self.1.0, value.into()));
             }
 
             /// Behaves like its namesake in `core`.
             pub fn swap(&self, value: $value, ordering: Ordering) -> $value {
+                self.1.next(true);
                 let before = self.0.swap(value, ordering);
                 self.1.update(before.into(), value.into());
                 before
@@ -119,6 +129,7 @@ macro_rules! atomic {
 
             /// Behaves like its namesake in `core`.
             pub fn fetch_or(&self, bits: $value, ordering: Ordering) -> $value {
+                self.1.next(true);
                 let before = self.0.fetch_or(bits, ordering);
                 self.1.update(before.into(), (before | bits).into());
                 before
@@ -126,6 +137,7 @@ macro_rules! atomic {
 
             /// Behaves like its namesake in `core`.
             pub fn fetch_add(&self, amount: $value, ordering: Ordering) -> $value {
+                self.1.next(true);
                 let before = self.0.fetch_add(amount, ordering);
                 self.1.update(before.into(), (before.wrapping_add(amount)).into());
                 before
@@ -133,6 +145,7 @@ macro_rules! atomic {
 
             /// Behaves like its namesake in `core`.
             pub fn fetch_sub(&self, amount: $value, ordering: Ordering) -> $value {
+                self.1.next(true);
                 let before = self.0.fetch_sub(amount, ordering);
                 self.1.update(before.into(), (before.wrapping_sub(amount)).into());
                 before
@@ -149,6 +162,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
+                self.1.next(true);
                 let result = self.0.compare_exchange(current, new, success, failure);
                 match result {
                     Ok(before) => self.1.update(before.into(), new.into()),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use crate::meetings::{Meetings, Meets};
 use crate::run::{Run, Stuck, drive};
 use crate::schedule::{Every, Guided, Known, Seeded, Sums, Tree, Turns, locked};
 use crate::{Ending, Setup, Shard, state, told};
@@ -39,6 +40,9 @@ pub struct Report {
     pub runs: u64,
     /// Executions that ended at such a state.
     pub cut: u64,
+    /// Set by [`every`]: the words and cells that the handlers of a block accessed, and the atomic
+    /// words among them at which a handler was preempted.
+    pub words: [usize; 2],
     /// Schedules were left out: the maximum number of schedules or an interrupt came first.
     pub cut_short: bool,
 }
@@ -148,6 +152,10 @@ pub struct Effort {
     pub threads: usize,
     /// Whether the schedules behind a state are explored only once.
     pub once_a_state: bool,
+    /// Whether a handler is preempted only before a step that may meet another handler's: it reads
+    /// what another one writes, or the reverse. The schedules left out are equivalent to others,
+    /// and not counted.
+    pub at_meetings: bool,
     /// The part of the schedules to explore, by their beginnings.
     pub shard: Shard,
 }
@@ -163,6 +171,7 @@ impl Default for Effort {
             most: None,
             threads: 0,
             once_a_state: true,
+            at_meetings: true,
             shard: Shard::WHOLE,
         }
     }
@@ -181,19 +190,19 @@ pub fn every(setup: &Setup, expected: &Ending, bound: usize, most: u64) -> Repor
 /// Stops after the number of preemptions of the first violation. The report holds the violation
 /// with the fewest preemptions, and among these with the fewest turns of those that were run.
 pub fn every_with(setup: &Setup, expected: &Ending, bound: usize, effort: Effort) -> Report {
-    let known = Arc::new(Known::default());
+    let mut search = Search {
+        setup,
+        expected,
+        effort,
+        known: Arc::default(),
+        meetings: Meetings::default(),
+        meets: effort.at_meetings.then(Arc::default),
+    };
     let mut by_bound: Vec<Report> = Vec::new();
     for bound in 0..=bound {
-        let tree = Tree {
-            bound,
-            workers: setup.handlers,
-            busy: told::busy,
-            state: state::hash,
-            known: effort.once_a_state.then(|| known.clone()),
-        };
         let run: u64 = by_bound.iter().map(|report| report.schedules).sum();
         let most = effort.most.map(|most| most.saturating_sub(run));
-        let found = of_bound(setup, expected, &tree, most, effort, &known);
+        let found = search.bound(bound, most);
         let ends = found.cut_short || found.violations > 0;
         if found.schedules == 0 && found.cut_short && !by_bound.is_empty() {
             // The maximum was reached exactly at the end of the bound before.
@@ -216,6 +225,82 @@ pub fn every_with(setup: &Setup, expected: &Ending, bound: usize, effort: Effort
     report
 }
 
+/// An exploration of all schedules, bound by bound.
+struct Search<'a> {
+    setup: &'a Setup,
+    expected: &'a Ending,
+    effort: Effort,
+    known: Arc<Known>,
+    /// All accesses so far.
+    meetings: Meetings,
+    /// The words at which they meet.
+    meets: Option<Arc<Meets>>,
+}
+
+/// Shards know the words from the schedules with at most this many preemptions, which all of them
+/// run. Their parts fit together as long as more preemptions show no other word.
+const SHARDS_KNOW: usize = 1;
+
+impl Search<'_> {
+    /// All schedules of one bound.
+    fn bound(&mut self, bound: usize, most: Option<u64>) -> Report {
+        let shard = self.effort.shard;
+        let is_part = shard != Shard::WHOLE;
+        if is_part && self.meets.is_some() && bound <= SHARDS_KNOW {
+            self.bound_of(bound, None, Shard::WHOLE);
+            while self.learns() && !is_stopped() {
+                self.bound_of(bound, None, Shard::WHOLE);
+            }
+            // A schedule that breaks a rule runs again, and is reported.
+            self.known = Arc::default();
+        }
+        let mut found = self.bound_of(bound, most, shard);
+        while self.learns() && !is_stopped() {
+            if is_part {
+                found.cut_short = true;
+                break;
+            }
+            found = self.bound_of(bound, most, shard);
+        }
+        let words = self.meets.as_ref().map_or(0, |meets| meets.count());
+        found.words = [self.meetings.accessed(), words];
+        found
+    }
+
+    /// Whether handlers meet at words that were not known. What was known of states is then void.
+    fn learns(&mut self) -> bool {
+        let found = self.meetings.meets();
+        let Some(meets) = self.meets.as_mut().filter(|meets| ***meets != found) else {
+            return false;
+        };
+        *meets = found.into();
+        self.known = Arc::default();
+        true
+    }
+
+    fn bound_of(&mut self, bound: usize, most: Option<u64>, shard: Shard) -> Report {
+        let tree = Tree {
+            bound,
+            busy: told::busy,
+            state: state::hash,
+            next: state::next,
+            blocked: state::blocked,
+            asleep: state::asleep,
+            sleep: state::sleep,
+            meets: self.meets.clone(),
+            known: self.effort.once_a_state.then(|| self.known.clone()),
+        };
+        let effort = Effort {
+            shard,
+            ..self.effort
+        };
+        let known = self.known.clone();
+        let (found, met) = of_bound(self.setup, self.expected, &tree, most, effort, &known);
+        self.meetings.add(&met);
+        found
+    }
+}
+
 /// Executions of all threads that are left.
 #[derive(Debug)]
 struct Budget(AtomicU64);
@@ -232,7 +317,7 @@ impl Budget {
     }
 }
 
-/// All schedules of one bound.
+/// All schedules of one bound, and the handlers' accesses in them.
 fn of_bound(
     setup: &Setup,
     expected: &Ending,
@@ -240,7 +325,9 @@ fn of_bound(
     most: Option<u64>,
     effort: Effort,
     known: &Arc<Known>,
-) -> Report {
+) -> (Report, Meetings) {
+    state::meetings();
+    let met = Mutex::new(Meetings::default());
     let threads = match effort.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
@@ -267,6 +354,7 @@ fn of_bound(
                 break;
             }
         }
+        locked(&met).add(&state::meetings());
         found
     };
     let mut found: Vec<(u64, Report)> = if threads == 1 || mine.len() < 2 {
@@ -288,7 +376,8 @@ fn of_bound(
         ..Report::default()
     };
     found.into_iter().for_each(|(_, part)| report.add(part));
-    report
+    let met = std::mem::take(&mut *locked(&met));
+    (report, met)
 }
 
 /// At least `count` beginnings of schedules, or all schedules if there are fewer: the same ones in

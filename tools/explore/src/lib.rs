@@ -14,6 +14,7 @@
 )]
 
 mod explore;
+mod meetings;
 mod paths;
 mod run;
 mod schedule;

@@ -13,12 +13,14 @@ use std::cell::RefCell;
 
 use dpa_model_explore::accesses::{self, Access};
 
+use crate::meetings::Meetings;
 use crate::schedule::worker_of;
+use crate::told;
 
 /// The flag that ends the workers, which is no word of the NIC.
 const STOP: u32 = u32::MAX;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Worker {
     history: u128,
     /// The history at the last pause.
@@ -27,6 +29,16 @@ struct Worker {
     reads: u128,
     reads_before: u128,
     has_written: bool,
+    /// The atomic word to which the worker has come, and whether it may write it.
+    next: Option<(u32, bool)>,
+    /// The atomic word that began its present step.
+    lead: Option<u32>,
+    /// Words that were read since the last poll in vain.
+    looked_at: Vec<u32>,
+    /// A poll was in vain, and no word that it read has changed.
+    is_blocked: bool,
+    /// The worker was preempted, and no other worker has met its next step.
+    is_asleep: bool,
 }
 
 #[derive(Debug, Default)]
@@ -41,6 +53,8 @@ struct State {
 
 thread_local! {
     static STATE: RefCell<State> = RefCell::default();
+    /// Of all executions on this thread of the system.
+    static MEETINGS: RefCell<Meetings> = RefCell::default();
 }
 
 /// A hash of 128 bits: each half is mixed as in SplitMix64, with the other in it.
@@ -73,12 +87,20 @@ impl State {
     fn writes(&mut self, worker: usize, word: u32, content: u128) {
         self.workers[worker].has_written = true;
         let last = std::mem::replace(self.content(word), content);
+        if last != content {
+            for worker in &mut self.workers {
+                worker.is_blocked &= !worker.looked_at.contains(&word);
+            }
+        }
         let of = |content: u128| mix(u128::from(word), content);
         self.memory = self.memory.wrapping_sub(of(last)).wrapping_add(of(content));
     }
 
     fn reads(&mut self, worker: usize, word: u32, content: u128) {
         let worker = &mut self.workers[worker];
+        if !worker.looked_at.contains(&word) {
+            worker.looked_at.push(word);
+        }
         let seen = mix(u128::from(word), content);
         worker.history = mix(worker.history, seen);
         worker.reads = mix(worker.reads, seen);
@@ -88,6 +110,7 @@ impl State {
         // No content of a word is that of one that nobody has written.
         let content = |value: u64| 1 << 64 | u128::from(value);
         match access {
+            Access::Next(word, may_write) => self.workers[worker].next = Some((word, may_write)),
             Access::Load(word, value) => self.reads(worker, word, content(value)),
             Access::Store(word, value) => {
                 // The same reads behind it are others.
@@ -113,6 +136,9 @@ impl State {
                 // Otherwise a worker that may go on would be one that has.
                 let history = &mut self.workers[worker].history;
                 *history = mix(*history, 2);
+                let worker = &mut self.workers[worker];
+                worker.is_blocked = false;
+                worker.looked_at.clear();
             }
             Access::Pause => {
                 let worker = &mut self.workers[worker];
@@ -120,12 +146,41 @@ impl State {
                     worker.history = worker.at_pause;
                 }
                 worker.at_pause = worker.history;
+                worker.is_blocked = true;
                 worker.reads_before = std::mem::take(&mut worker.reads);
                 if std::mem::take(&mut worker.has_written) {
                     worker.reads_before = 0;
                 }
             }
         }
+    }
+
+    /// The atomic word that began the worker's present step. A step that begins with a wait has
+    /// none.
+    fn lead(&mut self, worker: usize, access: Access) -> Option<u32> {
+        let worker = &mut self.workers[worker];
+        match access {
+            Access::Load(word, _) | Access::Store(word, _) | Access::Update(word, _) => {
+                (worker.next, worker.lead) = (None, Some(word));
+            }
+            Access::Pause | Access::Resume => (worker.next, worker.lead) = (None, None),
+            Access::Next(..) | Access::Look(_) | Access::Change(_) => {}
+        }
+        worker.lead
+    }
+
+    /// An access wakes the workers whose next step it meets.
+    fn wakes(&mut self, actor: usize, place: u32, writes: bool) {
+        self.workers[actor].is_asleep = false;
+        for worker in &mut self.workers {
+            let meets = |(word, may_write): (u32, bool)| word == place && (writes || may_write);
+            worker.is_asleep &= !worker.next.is_some_and(meets);
+        }
+    }
+
+    fn bitmap(&self, has: fn(&Worker) -> bool) -> u64 {
+        let bit = |(at, worker)| u64::from(has(worker)) << at;
+        self.workers.iter().enumerate().map(bit).sum()
     }
 
     fn hash(&self) -> u128 {
@@ -140,9 +195,53 @@ fn note(access: Access) {
         return;
     }
     STATE.with_borrow_mut(|state| {
-        let count = state.workers.len();
-        state.note(worker_of(shuttle::current::me(), count), access);
+        let worker = worker_of(shuttle::current::me(), state.workers.len());
+        state.note(worker, access);
+        let lead = state.lead(worker, access);
+        if told::busy() != 0
+            && let Some((place, writes)) = place(access)
+        {
+            state.wakes(worker, place, writes);
+            MEETINGS.with_borrow_mut(|all| all.note(place, worker, writes, lead));
+        }
     });
+}
+
+/// What an access reads or writes, and whether it writes.
+fn place(access: Access) -> Option<(u32, bool)> {
+    match access {
+        Access::Next(..) | Access::Pause | Access::Resume => None,
+        Access::Load(word, _) | Access::Look(word) => Some((word, false)),
+        Access::Store(word, _) | Access::Update(word, _) | Access::Change(word) => {
+            Some((word, true))
+        }
+    }
+    .filter(|&(word, _)| word != STOP)
+}
+
+/// The atomic word to which the worker has come, if its next step accesses one.
+pub(crate) fn next(worker: usize) -> Option<u32> {
+    STATE.with_borrow(|state| Some(state.workers.get(worker)?.next?.0))
+}
+
+/// Bitmap of the workers whose poll would be in vain again.
+pub(crate) fn blocked() -> u64 {
+    STATE.with_borrow(|state| state.bitmap(|worker| worker.is_blocked))
+}
+
+/// Bitmap of the workers that sleep.
+pub(crate) fn asleep() -> u64 {
+    STATE.with_borrow(|state| state.bitmap(|worker| worker.is_asleep))
+}
+
+/// The worker sleeps until an access of another worker meets its next one.
+pub(crate) fn sleep(worker: usize) {
+    STATE.with_borrow_mut(|state| state.workers[worker].is_asleep = true);
+}
+
+/// What this thread of the system has noted since the last call.
+pub(crate) fn meetings() -> Meetings {
+    MEETINGS.take()
 }
 
 /// Begins an execution, before its NIC is made.

@@ -329,8 +329,8 @@ fn all_that_is_reported_is_as_written_down() {
             a sequence, seven handlers | 44 | 71f88ba3de07a6b0
             A wrong result | 15 | 8c8ecca4dd53ca9a
             Every schedule up to 0, at most 99 | 7 | 3fae45f60b293b58
-            Every schedule up to 1, at most 40 | 8 | e239a71b62acf783
-            Every schedule up to 1, at most 5000 | 12 | 55196f6bc826491b
+            Every schedule up to 1, at most 40 | 9 | e36f99bd090cd4fc
+            Every schedule up to 1, at most 5000 | 12 | 0783af9268e01892
             Every schedule up to 0, at most 2 | 7 | 3fae45f60b293b58
             Every schedule up to 0, at most 3 | 7 | 3fae45f60b293b58
             Turns | 116 | 94a2223fb55eec16

@@ -32,6 +32,16 @@ fn conflict(handlers: usize) -> (Setup, Ending) {
     (setup(operations, handlers), expected)
 }
 
+/// By number of preemptions: whether a schedule breaks a rule, and the ways that handlers take.
+fn verdicts(report: &Report) -> Vec<(bool, bool, Vec<String>)> {
+    let all = report.by_bound.iter().chain([report]);
+    all.map(|it| {
+        let paths = it.paths.keys().cloned().collect();
+        (it.violations > 0, it.stopped > 0, paths)
+    })
+    .collect()
+}
+
 fn counts(report: &Report) -> impl PartialEq + std::fmt::Debug + use<> {
     let one = |report: &Report| {
         let Report {
@@ -53,9 +63,17 @@ fn counts(report: &Report) -> impl PartialEq + std::fmt::Debug + use<> {
     (one(report), all, report.bounds.clone())
 }
 
-fn run(setup: &Setup, expected: &Ending, bound: usize, once_a_state: bool) -> Report {
+/// With one schedule of each kind only, or with all that are equivalent.
+fn run(
+    setup: &Setup,
+    expected: &Ending,
+    bound: usize,
+    once_a_state: bool,
+    at_meetings: bool,
+) -> Report {
     let effort = Effort {
         once_a_state,
+        at_meetings,
         ..Effort::default()
     };
     every_with(setup, expected, bound, effort)
@@ -71,15 +89,16 @@ fn every_fault_has_the_verdict_of_all_schedules() {
                 domains,
                 ..stream.clone()
             };
-            let all = run(&stream, &expected, bound, false);
-            let once = run(&stream, &expected, bound, true);
-            assert_eq!(counts(&once), counts(&all), "{rule:?}, {domains:?}");
-            assert_eq!(
-                once.violation.is_some(),
-                all.violation.is_some(),
-                "{rule:?}"
-            );
-            assert!(once.runs <= all.runs && all.runs == all.schedules);
+            let all = run(&stream, &expected, bound, false, false);
+            let kinds = run(&stream, &expected, bound, false, true);
+            for (without, at_meetings) in [(&all, false), (&kinds, true)] {
+                let once = run(&stream, &expected, bound, true, at_meetings);
+                assert_eq!(counts(&once), counts(without), "{rule:?}, {domains:?}");
+                assert_eq!(once.violation.is_some(), without.violation.is_some());
+                assert!(once.runs <= without.runs && without.runs == without.schedules);
+            }
+            assert_eq!(verdicts(&kinds), verdicts(&all), "{rule:?}, {domains:?}");
+            assert!(kinds.schedules <= all.schedules);
             caught += u32::from(all.violations > 0);
         }
     };
@@ -96,7 +115,7 @@ fn every_fault_has_the_verdict_of_all_schedules() {
     assert!(caught > 8, "{caught} faults were caught");
     // The parts of the schedules are all schedules.
     let (stream, expected) = conflict(3);
-    let all = run(&stream, &expected, 1, true);
+    let all = run(&stream, &expected, 1, true, true);
     let mut sum = 0;
     for index in 1..=3 {
         let effort = Effort {
@@ -108,9 +127,17 @@ fn every_fault_has_the_verdict_of_all_schedules() {
         sum += part.schedules;
     }
     assert_eq!(sum, all.schedules);
-    let deep = run(&stream, &expected, 2, true);
+    let deep = run(&stream, &expected, 2, true, true);
     assert_eq!((deep.violations, deep.cut_short), (0, false));
     // A worker that pauses once more or less is noticed only here.
-    assert_eq!(counts(&deep), counts(&run(&stream, &expected, 2, false)));
-    assert!(2 * deep.runs < deep.schedules, "{}", deep.runs);
+    assert_eq!(
+        counts(&deep),
+        counts(&run(&stream, &expected, 2, false, true))
+    );
+    // One schedule of each kind, in about a fifth of the schedules.
+    let all = run(&stream, &expected, 2, true, false);
+    assert_eq!(verdicts(&deep), verdicts(&all));
+    let counted = [all.schedules, deep.schedules];
+    assert_eq!((counted, deep.words), ([14158, 2610], [42, 13]));
+    assert!(deep.runs < deep.schedules && deep.runs < all.runs / 3);
 }

@@ -7,9 +7,13 @@
 //!
 //! A switch away from a runnable worker is a preemption (Musuvathi and Qadeer, "Iterative Context
 //! Bounding", PLDI 2007). A switch at a wait is free, so two workers that wait for a third would
-//! alternate for ever. A worker that waits therefore yields to all that it could be waiting for, by
-//! the authors' fair scheduler ("Fair Stateless Model Checking", PLDI 2008): it comes after those
-//! that have not moved since its last wait, until they have.
+//! alternate for ever. A poll in vain changes nothing, so it comes again only after a word that it
+//! read has changed.
+//!
+//! Equivalent schedules differ in the order of steps that do not meet ([`Meets`]). A worker is
+//! preempted only where its next step may meet another one. It then sleeps until a step meets it.
+//! Otherwise the step may as well come before the preemption: a switch fewer, or one later. So of
+//! all schedules with at most so many preemptions, at least one of each kind is run.
 //!
 //! Many choices lead to the same state (`state`), since most steps of two handlers commute. The
 //! schedules behind a state are explored once for each number of preemptions that are left. Where
@@ -21,6 +25,7 @@
 use std::sync::Arc;
 
 use super::{Known, Point, Policy, Sums};
+use crate::meetings::Meets;
 use crate::state::mix;
 
 const WORKERS: usize = 64;
@@ -41,11 +46,20 @@ struct Node {
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) bound: usize,
-    pub(crate) workers: usize,
     /// Bitmap of the workers with work in the block.
     pub(crate) busy: fn() -> u64,
     /// Hash of the execution's state.
     pub(crate) state: fn() -> u128,
+    /// The atomic word to which a worker has come.
+    pub(crate) next: fn(usize) -> Option<u32>,
+    /// Bitmap of the workers whose poll would be in vain again.
+    pub(crate) blocked: fn() -> u64,
+    /// Bitmap of the workers that sleep.
+    pub(crate) asleep: fn() -> u64,
+    /// A worker sleeps until an access meets its next one.
+    pub(crate) sleep: fn(usize),
+    /// The words at which handlers meet. `None`: equivalent schedules are run, too.
+    pub(crate) meets: Option<Arc<Meets>>,
     /// `None`: every schedule is run.
     pub(crate) known: Option<Arc<Known>>,
 }
@@ -61,10 +75,6 @@ pub(crate) struct Every {
     begun: bool,
     preemptions: usize,
     last: usize,
-    /// Bit u of `after[t]`: t moves only when u cannot.
-    after: [u64; WORKERS],
-    /// Workers that have moved since t last waited.
-    moved: [u64; WORKERS],
     /// All schedules so far.
     total: Sums,
     /// Most schedules: no known state may lead beyond.
@@ -87,8 +97,6 @@ impl Every {
             begun: false,
             preemptions: 0,
             last: 0,
-            after: [0; WORKERS],
-            moved: [u64::MAX; WORKERS],
             total: Sums::default(),
             most,
             cut: 0,
@@ -175,7 +183,6 @@ impl Every {
     /// The state before a choice: of the NIC, and of this scheduler.
     fn state(&self, point: Point<'_>, able: u64) -> u128 {
         let left = (self.tree.bound - self.preemptions) as u128;
-        let mask = u64::MAX >> (WORKERS - self.tree.workers.clamp(1, WORKERS));
         let current = point.current.map_or(0, |current| 1 + current as u128);
         let mut state = mix((self.tree.state)(), left << 64 | u128::from(able));
         state = mix(state, current << 64 | u128::from(point.yielding));
@@ -183,28 +190,24 @@ impl Every {
             state,
             (self.last as u128) << 64 | u128::from((self.tree.busy)()),
         );
-        let waits = self.after.iter().zip(&self.moved).take(self.tree.workers);
-        waits.fold(state, |state, (&after, &moved)| {
-            mix(
-                state,
-                u128::from(after & mask) << 64 | u128::from(moved & mask),
-            )
-        })
+        let (blocked, asleep) = ((self.tree.blocked)(), (self.tree.asleep)());
+        mix(state, u128::from(blocked) << 64 | u128::from(asleep))
     }
 
-    /// A worker waits: it yields to all of `able` that have not moved since it last waited.
-    fn waits(&mut self, worker: usize, able: u64) {
-        self.after[worker] |= able & !self.moved[worker] & !bit(worker);
-        self.moved[worker] = 0;
+    /// Whether the worker's next step meets no step of another worker.
+    fn is_alone(&self, worker: usize) -> bool {
+        let next = (self.tree.next)(worker);
+        let words = self.tree.meets.as_ref().zip(next);
+        words.is_some_and(|(meets, next)| !meets.has(next))
     }
 
-    /// A worker moves: the others need not yield to it any more.
-    fn moves(&mut self, worker: usize) {
-        for (after, moved) in self.after.iter_mut().zip(&mut self.moved) {
-            *after &= !bit(worker);
-            *moved |= bit(worker);
+    /// A worker is preempted. It need not go on before another worker meets its next step.
+    fn preempts(&mut self, worker: usize) {
+        self.preemptions += 1;
+        let words = self.tree.meets.as_ref().zip((self.tree.next)(worker));
+        if words.is_some_and(|(meets, next)| meets.only_at(next)) {
+            (self.tree.sleep)(worker);
         }
-        self.last = worker;
     }
 }
 
@@ -237,8 +240,6 @@ impl Policy for Every {
         }
         self.begun = true;
         (self.depth, self.preemptions, self.last) = (0, 0, 0);
-        self.after = [0; WORKERS];
-        self.moved = [u64::MAX; WORKERS];
         true
     }
 
@@ -252,16 +253,22 @@ impl Policy for Every {
             .collect();
         let able = choices.iter().fold(0, |set, &worker| set | bit(worker));
         let waiting = point.current.filter(|_| point.yielding);
-        if let Some(waiting) = waiting {
-            self.waits(waiting, able);
+        let blocked = (self.tree.blocked)();
+        choices.retain(|&worker| blocked & bit(worker) == 0 && Some(worker) != waiting);
+        if !choices.is_empty() {
+            let asleep = (self.tree.asleep)();
+            choices.retain(|&worker| asleep & bit(worker) == 0);
+            if choices.is_empty() {
+                // Each schedule from here on is equivalent to one with a later preemption.
+                return None;
+            }
         }
-        choices.retain(|&worker| self.after[worker] & able == 0 && Some(worker) != waiting);
         let current = point.current.filter(|current| choices.contains(current));
         if let Some(current) = current {
             // Going on is the first choice, and free.
             choices.retain(|&worker| worker != current);
             choices.insert(0, current);
-            if self.preemptions == self.tree.bound {
+            if self.preemptions == self.tree.bound || self.is_alone(current) {
                 choices.truncate(1);
             }
         }
@@ -276,26 +283,37 @@ impl Policy for Every {
             };
             self.branch(&choices, state)?
         };
-        self.preemptions += usize::from(current.is_some_and(|current| current != worker));
-        self.moves(worker);
+        if let Some(current) = current.filter(|&current| current != worker) {
+            self.preempts(current);
+        }
+        self.last = worker;
         Some(worker)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::collections::BTreeSet;
 
     use super::*;
+
+    thread_local! {
+        static BLOCKED: Cell<u64> = const { Cell::new(0) };
+    }
 
     /// The schedules of workers with these numbers of moves; `waiters` wait for all moves of worker
     /// 0. The schedules must all differ.
     fn schedules(moves: &[usize], waiters: &[usize], bound: usize) -> BTreeSet<Vec<usize>> {
         let tree = Tree {
             bound,
-            workers: moves.len(),
             busy: || u64::MAX,
             state: || 0,
+            next: |_| None,
+            blocked: || BLOCKED.get(),
+            asleep: || 0,
+            sleep: |_| (),
+            meets: None,
             known: None,
         };
         let mut every = Every::new(tree, Vec::new(), u64::MAX);
@@ -304,6 +322,7 @@ mod tests {
             let mut left = moves.to_vec();
             let mut schedule = Vec::new();
             let (mut current, mut yielding) = (None, false);
+            BLOCKED.set(0);
             loop {
                 let able: Vec<usize> = (0..left.len()).filter(|&worker| left[worker] > 0).collect();
                 let worker = match able[..] {
@@ -322,6 +341,9 @@ mod tests {
                 assert!(schedule.len() < 100, "a wait without end: {schedule:?}");
                 yielding = waiters.contains(&worker) && left[0] > 0;
                 left[worker] -= usize::from(!yielding);
+                // A move of worker 0 changes what the others wait for.
+                let others = if worker == 0 { 0 } else { BLOCKED.get() };
+                BLOCKED.set(others | u64::from(yielding) << worker);
                 schedule.push(worker);
                 current = Some(worker);
             }

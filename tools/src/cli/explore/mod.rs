@@ -462,6 +462,14 @@ fn summary(report: &Report, seconds: f64, out: &mut dyn Write) -> io::Result<()>
             counted(report.cut, "state")
         )?;
     }
+    let [accessed, words] = report.words;
+    if words > 0 {
+        writeln!(
+            out,
+            "{words:>10}  of {} that handlers access: only there can they meet and are preempted",
+            counted(accessed as u64, "word")
+        )?;
+    }
     writeln!(out, "paths, handler by handler; blocks are separated by |")?;
     let mut paths: Vec<_> = report.paths.iter().collect();
     paths.sort_by_key(|&(path, &count)| (std::cmp::Reverse(count), path));
