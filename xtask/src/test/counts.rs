@@ -145,7 +145,7 @@ pub(crate) fn no_warnings(output: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// Counters, lines of output, and what is counted in them: tests, exhaustive and bounded models,
+    /// Counters, lines of output, and what is counted: tests, exhaustive and bounded models,
     /// executions, benches.
     #[test]
     fn outputs_are_counted_or_refused() {
