@@ -302,6 +302,75 @@ fn one_buffer_for_many_untagged_messages() {
     }
 }
 
+/// A message and a receive have up to eight parts; what has nine is refused, and the next ones work.
+#[test]
+fn messages_and_receives_have_up_to_eight_parts() {
+    let (a, b, to_b, to_a) = pair(|_| ());
+    for (tag, counts) in [[9, 8], [8, 9], [8, 7], [7, 8], [8, 8]]
+        .into_iter()
+        .enumerate()
+    {
+        let bytes = pattern(tag, 36);
+        let mut buffer = [0_u8; 36];
+        // Part N of the message has N bytes, the last one the rest; the receive has them in reverse.
+        let parts = |start: *mut u8, count: usize, is_reverse: bool| -> Vec<IoVec> {
+            let rest = 36 - count * (count - 1) / 2;
+            let mut lengths: Vec<usize> = (1..count).chain([rest]).collect();
+            if is_reverse {
+                lengths.reverse();
+            }
+            let mut at = 0;
+            let part = |length: usize| {
+                let iov_base = start.wrapping_add(at).cast();
+                at += length;
+                IoVec {
+                    iov_base,
+                    iov_len: length,
+                }
+            };
+            lengths.into_iter().map(part).collect()
+        };
+        let sent = parts(bytes.as_ptr().cast_mut(), counts[0], false);
+        let received = parts(buffer.as_mut_ptr(), counts[1], true);
+        let bits = (tag as u64, 0);
+        let (send, receive) = (
+            tagged(&sent, to_b, bits, 1),
+            tagged(&received, to_a, bits, 2),
+        );
+        // SAFETY: the buffers live until the operations are over.
+        let got = unsafe {
+            [
+                call!(b.ep, tagged, recvmsg, &receive, FI_COMPLETION),
+                call!(a.ep, tagged, sendmsg, &send, FI_COMPLETION),
+            ]
+        };
+        let expected = |count| if count > 8 { -(FI_EINVAL as isize) } else { 0 };
+        assert_eq!(
+            got,
+            [expected(counts[1]), expected(counts[0])],
+            "{counts:?}"
+        );
+        match counts {
+            [9, _] => {
+                assert_eq!(b.cancel(2), 0);
+                assert_eq!(b.wait(&[&a]).context(), 2, "the receive was cancelled");
+            }
+            [_, 9] => {
+                assert_eq!(a.wait(&[&b]).context(), 1, "the message has left");
+                // A receive that takes it.
+                assert_eq!(b.receive(&mut buffer, to_a, bits, 3), 0);
+                assert_eq!(b.wait(&[&a]).context(), 3);
+                assert_eq!(buffer[..], bytes);
+            }
+            _ => {
+                assert_eq!(b.wait(&[&a]).context(), 2);
+                assert_eq!(a.wait(&[&b]).context(), 1);
+                assert_eq!(buffer[..], bytes, "{counts:?}");
+            }
+        }
+    }
+}
+
 /// With selective completion an operation completes if it asks for it, or if its endpoint does and
 /// the call says nothing else.
 #[test]
