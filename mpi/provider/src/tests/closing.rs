@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use std::time::Duration;
 
 use super::regions::{close, register, transfer};
-use super::rogue::still_works;
+use super::rogue::{still_works, totals};
 use super::side::{Side, call, pair, pattern};
 use crate::bindings::*;
 use crate::options::ProviderOptions;
@@ -74,6 +74,33 @@ fn a_closed_readers_memory_is_not_written() {
             still_works(&c, &b, from_c);
             close(region);
         }
+    }
+}
+
+/// The next connection gets the number of one that is over, but not the requests of its messages.
+#[test]
+fn the_data_of_a_gone_sender_are_not_requested_of_the_next_peer() {
+    for read_peers in [true, false] {
+        let [a, b, c] = trio(read_peers);
+        let [to_b, from_c] = [&a, &c].map(|side| side.insert(&b.name()));
+        let sent = message(3, 100_000);
+        assert_eq!(a.send(&sent, to_b, 9, 7), 0);
+        while totals(&b).connected == 0 {
+            b.progress();
+        }
+        (0..300).for_each(|_| b.progress());
+        drop(a);
+        while totals(&b).lost == 0 {
+            b.progress();
+        }
+        still_works(&c, &b, from_c);
+        let mut got = vec![0; 100_000];
+        assert_eq!(b.receive(&mut got, FI_ADDR_UNSPEC, (9, 0), 5), 0);
+        let done = b.wait(&[&c]);
+        assert_eq!((done.context(), done.err), (5, FI_ECONNRESET));
+        still_works(&c, &b, from_c);
+        assert_eq!((totals(&b).lost, totals(&c).lost), (1, 0));
+        assert_eq!(b.state(|state| state.endpoints[0].held()), []);
     }
 }
 

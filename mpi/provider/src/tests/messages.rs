@@ -302,7 +302,8 @@ fn one_buffer_for_many_untagged_messages() {
     }
 }
 
-/// A message and a receive have up to eight parts; what has nine is refused, and the next ones work.
+/// A message and a receive have up to eight parts. What has nine is refused, and the next ones
+/// work.
 #[test]
 fn messages_and_receives_have_up_to_eight_parts() {
     let (a, b, to_b, to_a) = pair(|_| ());
@@ -312,7 +313,8 @@ fn messages_and_receives_have_up_to_eight_parts() {
     {
         let bytes = pattern(tag, 36);
         let mut buffer = [0_u8; 36];
-        // Part N of the message has N bytes, the last one the rest; the receive has them in reverse.
+        // Part N of the message has N bytes, and the last one the rest. The receive has them in
+        // reverse.
         let parts = |start: *mut u8, count: usize, is_reverse: bool| -> Vec<IoVec> {
             let rest = 36 - count * (count - 1) / 2;
             let mut lengths: Vec<usize> = (1..count).chain([rest]).collect();
