@@ -133,6 +133,12 @@ fn stuck(panic: &(dyn std::any::Any + Send)) -> Stuck {
         .downcast_ref::<String>()
         .map(String::as_str)
         .or(panic.downcast_ref::<&str>().copied());
+    if text.is_some_and(is_out_of_memory) {
+        // It says nothing about the rules, and more schedules need more memory. Rust's allocator
+        // ends the program, too.
+        eprintln!("dpamatch: no verdict: memory ran out after some of the schedules");
+        std::process::exit(4);
+    }
     match text {
         Some(text) => match steps_bound(text) {
             Some(steps) => Stuck::Stopped(steps),
@@ -143,6 +149,11 @@ fn stuck(panic: &(dyn std::any::Any + Send)) -> Stuck {
         },
         None => Stuck::Failed("an assertion of the handlers failed".to_owned()),
     }
+}
+
+/// Whether the message is that of a thread's stack for which there was no memory.
+fn is_out_of_memory(text: &str) -> bool {
+    text.contains("kind: OutOfMemory")
 }
 
 /// The bound in shuttle's message that a schedule exceeded it.
@@ -387,6 +398,19 @@ impl Stage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_that_ran_out_is_no_assertion() {
+        let said = |code| {
+            let error = std::io::Error::from_raw_os_error(code);
+            format!("called `Result::unwrap()` on an `Err` value: {error:?}")
+        };
+        assert!(is_out_of_memory(&said(12)), "ENOMEM");
+        assert!(!is_out_of_memory(&said(13)), "EACCES");
+        assert!(!is_out_of_memory(
+            "assertion `left == right` failed: a receive is taken twice"
+        ));
+    }
 
     #[test]
     fn an_assertions_words_are_told_without_what_is_around_them() {
