@@ -127,7 +127,7 @@ fn link(name: &str) -> String {
     format!("link:path={}", socket.display())
 }
 
-/// Both wires that join so many programs of a test.
+/// The settings of both wires, by sockets and by TCP, for this number of programs.
 fn links(name: &str, programs: usize) -> [String; 2] {
     let port = |_| std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let ports: Vec<_> = (0..programs).map(port).collect();

@@ -48,7 +48,7 @@ impl Endpoint {
     /// Begins to listen.
     ///
     /// # Errors
-    /// What stands in the way, in words.
+    /// A text that names the cause.
     pub(crate) fn enable(&mut self, common: &Common) -> Result<(), String> {
         if self.listener.is_some() {
             return Ok(());

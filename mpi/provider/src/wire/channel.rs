@@ -116,7 +116,7 @@ impl SharedInner {
     /// Opens an inner endpoint of this provider.
     ///
     /// # Errors
-    /// What stands in the way, in words.
+    /// A text that names the cause.
     pub(crate) fn open(library: CoreLibrary, provider: &str, at: IpAddr) -> Result<Self, String> {
         let endpoint = InnerEndpoint::open(library, provider, at)?;
         Ok(Self(Arc::new(Mutex::new(Inner {
@@ -134,7 +134,7 @@ impl SharedInner {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stands in a hello for the provider's name; 0 stands for a TCP stream.
+    /// The number that represents the provider's name in a hello. A TCP stream has 0.
     pub(crate) fn mark(&self) -> u32 {
         self.lock().mark
     }
@@ -320,7 +320,7 @@ pub(super) struct Channel {
 
 impl Channel {
     /// # Errors
-    /// What stands in the way was reported.
+    /// [`Errno::NOMEM`], after one line that names the cause; or there are no random numbers.
     pub(super) fn open(inner: &SharedInner) -> Result<Self, Errno> {
         let token = u64::from_ne_bytes(random()?);
         let mut own = inner.lock();

@@ -97,7 +97,7 @@ impl InnerEndpoint {
     /// Opens an endpoint of this provider, at this address if the provider knows it.
     ///
     /// # Errors
-    /// What stands in the way, in words.
+    /// A text that names the cause.
     pub(super) fn open(library: CoreLibrary, provider: &str, at: IpAddr) -> Result<Self, String> {
         let (all, info) = offer(library, provider, at)?;
         let mut inner = Self {

@@ -1,6 +1,6 @@
-//! A short look before a sleep. A sleep and a wake cost more than the look where the other thread
-//! has a core of its own, and less where it has none. A look that
-//! finds nothing makes the next looks rarer.
+//! A thread looks for a short time before it sleeps. A sleep and a wake cost more than the look if
+//! the other thread has a separate core, and less if both share one. A look that finds nothing
+//! makes the next looks rarer.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -56,7 +56,7 @@ enum State {
     Open(TcpStream, Vec<u8>),
 }
 
-/// Somebody who has called, what was said so far, and since when.
+/// A caller: its stream, the bytes that it has sent, and the time of its call.
 struct Caller {
     stream: TcpStream,
     said: Vec<u8>,
@@ -432,7 +432,7 @@ mod tests {
         assert!(first.is_some());
         drop(links.pop());
         until(|| !links[0].listens(1));
-        // What is told meanwhile is lost.
+        // Datagrams that are sent until then are lost.
         until(|| {
             links[0].tell(1, b"lost");
             links[0].send_datagrams();

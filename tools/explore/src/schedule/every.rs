@@ -7,7 +7,7 @@
 //!
 //! A switch away from a runnable worker is a preemption (Musuvathi and Qadeer, "Iterative Context
 //! Bounding", PLDI 2007). A switch at a wait is free, so two workers that wait for a third would
-//! alternate for ever. A poll in vain changes nothing, so it comes again only after a word that it
+//! alternate for ever. A failed poll changes nothing, so it is repeated only after a word that it
 //! read has changed.
 //!
 //! Equivalent schedules differ in the order of steps that do not meet ([`Meets`]). A worker is

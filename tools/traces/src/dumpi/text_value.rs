@@ -142,10 +142,11 @@ pub(super) fn time(text: &[u8]) -> Option<(Time, &[u8])> {
     let (seconds, rest) = number(text)?;
     let fraction = rest.strip_prefix(b".")?;
     let (digits, rest) = fraction.split_at_checked(9)?;
-    let (ns, left) = number(digits).filter(|(ns, _)| *ns >= 0)?;
+    let (ns, left) = number(digits)?;
+    // Nine digits always fit; a negative number does not.
+    let ns = u32::try_from(ns).ok()?;
     // The file has 32-bit seconds, so more are damage, which must not overflow later.
     let in_range = left.is_empty() && seconds.unsigned_abs() <= 1 << 33;
-    let ns = ns as u32;
     in_range.then_some((Time { seconds, ns }, rest))
 }
 
