@@ -60,6 +60,10 @@ impl<T> Slab<T> {
         let numbered = self.slots.iter().enumerate();
         numbered.filter_map(|(at, slot)| Some((self.first + at as u32, slot.as_ref()?)))
     }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().flatten()
+    }
 }
 
 #[cfg(test)]

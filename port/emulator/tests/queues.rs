@@ -319,3 +319,21 @@ fn a_wrong_use_that_the_nic_finds_is_named() {
     let right = ("status 1, (nil), 0\n".to_owned(), resources.to_owned());
     assert_eq!(misuse("resources", 0), right);
 }
+
+/// The last of many handlers costs what the first did, whether their queues are armed or not: a
+/// look for sleeping handlers takes time in proportion to the queues, and few looks are made.
+#[test]
+fn a_handler_costs_the_same_among_thousands() {
+    let program = build("many");
+    for (count, no_arm) in [("16384", "0"), ("8192", "1")] {
+        let ran = run(Command::new(&program).args([count, no_arm]));
+        assert_eq!(text(&ran.stderr), "");
+        let said = text(&ran.stdout);
+        let (first, last) = said.trim_end().split_once(' ').expect("two times");
+        let [first, last] = [first, last].map(|time| time.parse::<u64>().expect("a number"));
+        assert!(
+            last <= 3 * first,
+            "{count} {no_arm}: {first} ns, then {last} ns"
+        );
+    }
+}

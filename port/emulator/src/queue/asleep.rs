@@ -9,6 +9,7 @@ use crate::check::{Fault, device};
 use crate::machine::machine;
 use crate::process::ended;
 use crate::thread::Unit;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -75,32 +76,31 @@ impl Nic {
         self.look()
     }
 
-    /// A handler runs from now on, which may never get an event.
+    /// A handler runs from now on, which may never get an event. If the last look was a moment
+    /// ago, the next one finds the handler.
     pub(crate) fn runs(&mut self) {
         self.wires.running += 1;
-        self.look();
+        self.look_for_sleepers();
+        self.last_run = Some(self.now());
     }
 
     fn look(&mut self) -> bool {
         self.runs_until(Instant::now());
-        let now = self.now();
-        let numbers: Vec<u32> = self.cqs.iter().map(|(number, _)| number).collect();
-        let mut one_may = false;
         self.look_at_stalled(WHILE_IT_STALLS);
-        for number in numbers {
-            let found = self.sleeper(number, now);
-            let Some(cq) = self.cqs.get_mut(number) else {
-                continue;
-            };
-            cq.asleep = found;
-            one_may |= found.is_some();
-            if found.is_some_and(|asleep| self.has_run(asleep.since, WHILE_IT_RUNS))
+        let found = self.sleepers(|_| true);
+        self.cqs.iter_mut().for_each(|cq| cq.asleep = None);
+        for &(number, asleep) in &found {
+            if let Some(cq) = self.cqs.get_mut(number) {
+                cq.asleep = Some(asleep);
+            }
+            if self.has_run(asleep.since, WHILE_IT_RUNS)
                 && let Some(cq) = self.cqs.get(number)
             {
                 tell(cq);
             }
         }
-        one_may
+        self.last_run = None;
+        !found.is_empty()
     }
 
     /// Names receive queues for which a message has waited for at least `limit`.
@@ -159,13 +159,9 @@ impl Nic {
     /// The last look at the queues that `ends` chooses, whose program goes on without them.
     pub(crate) fn look_last(&mut self, ends: impl Fn(&Cq) -> bool) {
         self.runs_until(Instant::now());
-        let now = self.now();
         self.look_at_stalled(AT_THE_END[0]);
-        let chosen = self.cqs.iter().filter(|(_, cq)| ends(cq));
-        let numbers: Vec<u32> = chosen.map(|(number, _)| number).collect();
-        for number in numbers {
-            let found = self.sleeper(number, now);
-            if let (Some(asleep), Some(cq)) = (found, self.cqs.get(number))
+        for (number, asleep) in self.sleepers(ends) {
+            if let Some(cq) = self.cqs.get(number)
                 && self.has_run(asleep.since, AT_THE_END[usize::from(cq.is_consumed())])
             {
                 tell(cq);
@@ -173,57 +169,96 @@ impl Nic {
         }
     }
 
-    /// Since when the queue's handler sleeps without anything that wakes it.
-    fn sleeper(&self, number: u32, now: Moment) -> Option<Asleep> {
-        let cq = self.cqs.get(number)?;
-        let unit = cq.unit.as_ref()?;
-        let is_armed = cq.armed || cq.always_armed;
-        let is_off = cq.broken || cq.overrun_ignore || cq.collapsed;
-        let sleeps = unit.state.is_idle() && unit.process.state() == ended::NOT;
-        if is_armed || is_off || !sleeps || self.is_woken_otherwise(unit, number) {
-            return None;
-        }
-        let is_empty = cq.is_consumed();
-        let never_ends = unit.activations() > 0 && !unit.has_polled_in_vain();
-        if is_empty && !(never_ends && self.receives(number)) || is_polled_by_others(cq, unit) {
-            return None;
-        }
-        let (consumed, activations) = (cq.consumed(), unit.activations());
-        let as_before =
-            |before: &Asleep| (before.consumed, before.activations) == (consumed, activations);
-        let new = Asleep {
-            since: now,
-            consumed,
-            activations,
+    /// The queues, of those that `counts` chooses, whose handlers sleep without anything that wakes
+    /// them, and since when they do.
+    ///
+    /// Complexity: n log n for n queues. Programs have thousands of them.
+    fn sleepers(&self, counts: impl Fn(&Cq) -> bool) -> Vec<(u32, Asleep)> {
+        let rests = |cq: &Cq| {
+            let is_off = cq.broken || cq.overrun_ignore || cq.collapsed;
+            let sleeps = |unit: &Arc<Unit>| {
+                let is_alive = unit.process.state() == ended::NOT;
+                unit.state.is_idle() && is_alive && !unit.was_activated()
+            };
+            !cq.wakes() && !is_off && cq.unit.as_ref().is_some_and(sleeps)
         };
-        Some(cq.asleep.filter(as_before).unwrap_or(new))
-    }
-
-    /// Whether something else than this queue may wake the handler. A queue that only sends
-    /// complete at does not: the handler itself rings for them.
-    fn is_woken_otherwise(&self, unit: &Arc<Unit>, number: u32) -> bool {
-        unit.was_activated()
-            || self.cqs.iter().any(|(other, cq)| {
-                let is_its = cq.unit.as_ref().is_some_and(|own| Arc::ptr_eq(own, unit));
-                let is_armed = cq.armed || cq.always_armed;
-                is_its && other != number && is_armed && (self.receives(other) || cq.users == 0)
-            })
-    }
-
-    fn receives(&self, number: u32) -> bool {
-        let mut receivers = self.wqs.iter().filter_map(|(_, wq)| wq.receive.as_ref());
-        receivers.any(|receiver| receiver.cqn == number)
+        let cqs = self.cqs.iter().map(|(_, cq)| cq);
+        let resting: Vec<&Cq> = cqs.filter(|cq| counts(cq) && rests(cq)).collect();
+        if resting.is_empty() {
+            return Vec::new();
+        }
+        let others = Others::new(self);
+        let now = self.now();
+        let asleep = |cq: &Cq| {
+            let unit = cq.unit.as_ref()?;
+            if others.wakes(unit) || others.looks_at(cq, unit) {
+                return None;
+            }
+            let never_ends = unit.activations() > 0 && !unit.has_polled_in_vain();
+            if cq.is_consumed() && !(never_ends && others.receiving.contains(&cq.number)) {
+                return None;
+            }
+            let (consumed, activations) = (cq.consumed(), unit.activations());
+            let as_before =
+                |before: &Asleep| (before.consumed, before.activations) == (consumed, activations);
+            // One that began to run after the last look has slept since then.
+            let since = self.last_run.filter(|_| activations == 0).unwrap_or(now);
+            let new = Asleep {
+                since,
+                consumed,
+                activations,
+            };
+            Some((cq.number, cq.asleep.filter(as_before).unwrap_or(new)))
+        };
+        resting.into_iter().filter_map(asleep).collect()
     }
 }
 
-/// Whether another thread has looked for completions in the queue.
-fn is_polled_by_others(cq: &Cq, unit: &Arc<Unit>) -> bool {
-    let objects = machine().objects();
-    let mut others = objects.units.iter().map(|(_, other)| other);
-    others.any(|other| {
-        let looks = other.polled().wrapping_sub(cq.ring.at(0, 1).addr());
-        !Arc::ptr_eq(other, unit) && looks < 64 << cq.log_depth
-    })
+/// What else may wake a handler that sleeps, or take its completions.
+struct Others {
+    /// Queues at which receives complete.
+    receiving: HashSet<u32>,
+    /// Handlers that an armed queue wakes. A queue that only sends complete at does not: the
+    /// handler itself rings for them.
+    woken: HashSet<*const Unit>,
+    /// Where each thread has looked for completions last, in order.
+    polls: Vec<(usize, *const Unit)>,
+}
+
+impl Others {
+    fn new(nic: &Nic) -> Self {
+        let receivers = nic.wqs.iter().filter_map(|(_, wq)| wq.receive.as_ref());
+        let receiving: HashSet<u32> = receivers.map(|receiver| receiver.cqn).collect();
+        let wakes = |cq: &Cq| cq.wakes() && (receiving.contains(&cq.number) || cq.users == 0);
+        let waking = nic.cqs.iter().map(|(_, cq)| cq).filter(|cq| wakes(cq));
+        let woken = waking.filter_map(|cq| cq.unit.as_ref()).map(Arc::as_ptr);
+        let woken = woken.collect();
+        let objects = machine().objects();
+        let units = objects.units.iter().map(|(_, unit)| unit);
+        let mut polls: Vec<_> = units
+            .map(|unit| (unit.polled(), Arc::as_ptr(unit)))
+            .collect();
+        polls.sort_unstable();
+        Self {
+            receiving,
+            woken,
+            polls,
+        }
+    }
+
+    /// Whether another queue wakes the handler.
+    fn wakes(&self, unit: &Arc<Unit>) -> bool {
+        self.woken.contains(&Arc::as_ptr(unit))
+    }
+
+    /// Whether another thread has looked for completions in the queue.
+    fn looks_at(&self, cq: &Cq, unit: &Arc<Unit>) -> bool {
+        let ring = cq.ring.at(0, 1).addr();
+        let first = self.polls.partition_point(|&(at, _)| at < ring);
+        let in_ring = |&&(at, _): &&(usize, _)| at - ring < 64 << cq.log_depth;
+        let mut polls = self.polls[first..].iter().take_while(in_ring);
+        polls.any(|&(_, other)| other != Arc::as_ptr(unit))
+    }
 }
 
 /// Where a thread went to sleep, for the end of a line.

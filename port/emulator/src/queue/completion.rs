@@ -131,6 +131,11 @@ impl Cq {
         }
     }
 
+    /// Whether the next completion wakes the queue's thread.
+    pub(super) fn wakes(&self) -> bool {
+        self.armed || self.always_armed
+    }
+
     /// Completions that are consumed, by the queue's record.
     pub(crate) fn consumed(&self) -> u32 {
         self.record.word(0) & INDEX
@@ -201,7 +206,7 @@ impl Cq {
         };
         self.was_owned |= (before ^ entry[last]) & 1 == 0 && !self.collapsed;
         self.producer = (self.producer + 1) & INDEX;
-        let event = self.armed || self.always_armed;
+        let event = self.wakes();
         self.armed = false;
         event
     }

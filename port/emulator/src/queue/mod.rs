@@ -88,6 +88,8 @@ pub(crate) struct Nic {
     napping: Vec<usize>,
     /// When it last looked for handlers that sleep for good.
     looked: Option<Instant>,
+    /// When a handler last began to run, if that was after the last look.
+    last_run: Option<asleep::Moment>,
     /// How long the program has run, as far as looks have shown.
     ran: Duration,
 }
@@ -112,6 +114,7 @@ impl Nic {
             completions: 0,
             napping: Vec::new(),
             looked: None,
+            last_run: None,
             ran: Duration::ZERO,
         }
     }
