@@ -18,6 +18,9 @@ use dpamatch::engine::{BinCount, MsgId, RecvId};
 use dpamatch::registry::{self, EngineOptions};
 use dpamatch::stream::Event;
 use dpamatch::{CommId, Envelope, NicConfig, Rank, Selector, Tag};
+use dpamatch_explore::{
+    Barrier, Domains, Effort, Ending, FastPath, Removal, Setup, arrive, every_with, post,
+};
 use dpamatch_needs::Need;
 use dpamatch_tools::analyze::order::{Load, Network, OrderChoice};
 use dpamatch_tools::analyze::stats::Plan;
@@ -248,6 +251,59 @@ fn an_event_takes_few_bytes() {
     assert!(each <= 34, "{each} bytes for each send or receive");
 }
 
+/// The most bytes that an exploration of equal receives and messages holds at a time.
+fn most_explored(schedules: u64, once_a_state: bool) -> usize {
+    let names = 0..3;
+    let posts = names.clone().map(|recv| post(recv, 0, 0, 7));
+    let setup = Setup {
+        operations: posts
+            .chain(names.clone().map(|msg| arrive(msg, 0, 0, 7)))
+            .collect(),
+        handlers: 3,
+        bins: 1,
+        fast_path: FastPath::Sequence,
+        early_check: false,
+        removal: Removal::Lazy,
+        domains: Domains::Keyed,
+        barrier: Barrier::Lanes,
+    };
+    let expected = Ending {
+        matches: names.map(|name| (name, name)).collect(),
+        ..Ending::default()
+    };
+    let effort = Effort {
+        most: Some(schedules),
+        once_a_state,
+        ..Effort::default()
+    };
+    // ordering: an exploration with a maximum runs in this thread.
+    let before = HELD.load(Relaxed);
+    MOST_HELD.store(before, Relaxed);
+    let report = every_with(&setup, &expected, 2, effort);
+    assert_eq!((report.violations, report.cut_short), (0, true));
+    assert_eq!(report.cut > 100, once_a_state, "{} were cut", report.cut);
+    // ordering: as above.
+    MOST_HELD.load(Relaxed) - before
+}
+
+/// An execution that ends early leaves nothing behind.
+fn schedules_hold_no_memory() {
+    // The same schedules come last each time, since a thread keeps its last one.
+    let held = || {
+        most_explored(10, false);
+        // ordering: as above.
+        HELD.load(Relaxed)
+    };
+    let before = held();
+    let [less, more] = [500, 2000].map(|schedules| most_explored(schedules, false));
+    assert_eq!(held(), before);
+    // Here some end at known states.
+    most_explored(2400, true);
+    assert_eq!(held(), before);
+    println!("schedules times 4: most bytes held {less}, then {more}");
+    assert!(more <= less + 1000, "bytes held {less}, then {more}");
+}
+
 /// One test: the counts are of the whole process.
 #[test]
 fn four_times_the_work_costs_at_most_five_times_as_much() {
@@ -271,6 +327,7 @@ fn four_times_the_work_costs_at_most_five_times_as_much() {
         }
     }
     an_event_takes_few_bytes();
+    schedules_hold_no_memory();
     engines_take_steps_in_proportion();
     if Need::Valgrind.require(has_valgrind()) {
         parts_take_instructions_in_proportion();

@@ -14,6 +14,7 @@ use std::cell::RefCell;
 use dpa_model_explore::accesses::{self, Access};
 
 use crate::meetings::Meetings;
+use crate::run::leave;
 use crate::schedule::worker_of;
 use crate::told;
 
@@ -190,10 +191,11 @@ impl State {
 }
 
 fn note(access: Access) {
-    // A thread that shuttle ends has no part in the execution any more.
+    // A thread that ends has no part in the execution any more.
     if std::thread::panicking() {
         return;
     }
+    leave_if_over();
     STATE.with_borrow_mut(|state| {
         let worker = worker_of(shuttle::current::me(), state.workers.len());
         state.note(worker, access);
@@ -205,6 +207,13 @@ fn note(access: Access) {
             MEETINGS.with_borrow_mut(|all| all.note(place, worker, writes, lead));
         }
     });
+}
+
+/// Ends this thread if its execution is over.
+fn leave_if_over() {
+    if told::is_over() {
+        leave();
+    }
 }
 
 /// What an access reads or writes, and whether it writes.
@@ -262,7 +271,11 @@ pub(crate) fn begin(workers: usize) {
 
 /// The workers are done.
 pub(crate) fn end() {
-    accesses::listen(None);
+    accesses::listen(Some(|_| {
+        if !std::thread::panicking() {
+            leave_if_over();
+        }
+    }));
 }
 
 pub(crate) fn stop_is_read() {

@@ -29,6 +29,8 @@ struct Notes {
     names: BTreeMap<u64, u64>,
     /// Bit w: worker w has work in the current block.
     busy: u64,
+    /// The execution ends without an outcome.
+    is_cut: bool,
     workers: usize,
 }
 
@@ -52,13 +54,21 @@ pub(crate) fn pause() {
 pub(crate) fn finish(outcome: Outcome) {
     pause();
     NOTES.with_borrow_mut(|notes| {
-        notes.outcome.get_or_insert(outcome);
+        if !notes.is_cut {
+            notes.outcome.get_or_insert(outcome);
+        }
     });
 }
 
-/// Whether an assertion has failed in the current execution.
-pub(crate) fn has_failed() -> bool {
-    NOTES.with_borrow(|notes| matches!(notes.outcome, Some(Err(_))))
+/// Ends the execution without an outcome.
+pub(crate) fn cut() {
+    pause();
+    NOTES.with_borrow_mut(|notes| notes.is_cut = true);
+}
+
+/// Whether the execution was cut or has failed: then its threads end at their next access.
+pub(crate) fn is_over() -> bool {
+    NOTES.with_borrow(|notes| notes.is_cut || matches!(notes.outcome, Some(Err(_))))
 }
 
 pub(crate) fn end() -> Option<Recording> {
