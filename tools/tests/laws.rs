@@ -252,9 +252,9 @@ fn an_event_takes_few_bytes() {
     assert!(each <= 34, "{each} bytes for each send or receive");
 }
 
-/// Explores equal messages with receives of two kinds: so many schedules with at most two
-/// preemptions.
-fn explored(schedules: u64, once_a_state: bool) -> ExploreReport {
+/// Explores equal messages with receives of two kinds, with at most two preemptions. Returns also
+/// the most bytes held at a time.
+fn explored(effort: Effort) -> (usize, ExploreReport) {
     let sources = [Some(0), None, Some(0)];
     let posts = (0..)
         .zip(sources)
@@ -275,48 +275,58 @@ fn explored(schedules: u64, once_a_state: bool) -> ExploreReport {
         matches: (0..3).map(|name| (name, name)).collect(),
         ..Ending::default()
     };
-    let effort = Effort {
-        most: Some(schedules),
-        once_a_state,
-        ..Effort::default()
-    };
-    every_with(&setup, &expected, 2, effort)
-}
-
-/// The most bytes that an exploration holds at a time.
-fn most_explored(schedules: u64) -> usize {
-    // ordering: an exploration with a maximum runs in this thread.
+    // ordering: no other thread is at work.
     let before = HELD.load(Relaxed);
     MOST_HELD.store(before, Relaxed);
-    let report = explored(schedules, false);
-    assert!(report.cut_short && report.runs > schedules / 2);
+    let effort = Effort {
+        threads: 1,
+        ..effort
+    };
+    let report = every_with(&setup, &expected, 2, effort);
     // ordering: as above.
-    MOST_HELD.load(Relaxed) - before
+    (MOST_HELD.load(Relaxed) - before, report)
 }
 
-/// A schedule that ends early leaves nothing behind, as one that runs to its end.
+/// A schedule that ends early leaves nothing behind, as one that runs to its end. What is known of
+/// states has the bytes that were asked for.
 fn schedules_hold_no_memory() {
+    let at_most = |schedules| Effort {
+        most: Some(schedules),
+        once_a_state: false,
+        ..Effort::default()
+    };
     // The same schedules come last each time, since a thread keeps its last one.
     let held = || {
-        most_explored(10);
+        explored(at_most(10));
         // ordering: as above.
         HELD.load(Relaxed)
     };
     let before = held();
-    let [less, more] = [500, 2000].map(most_explored);
+    let [(less, _), (more, _)] = [500, 2000].map(|schedules| explored(at_most(schedules)));
     println!("schedules times 4: most bytes held {less}, then {more}");
     assert!(more <= less + 1000, "bytes held {less}, then {more}");
-    assert_eq!(
-        held(),
-        before,
-        "all ran to their end, or to a worker that sleeps"
-    );
-    let report = explored(3000, true);
-    assert!(report.cut > 200, "{}", report.cut);
-    drop(report);
+    assert_eq!(held(), before, "some ended where all workers slept");
+    let (all, report) = explored(Effort::default());
+    assert!(report.cut > 200 && report.forgotten == 0, "{}", report.cut);
+    let counts = |report: ExploreReport| (report.bounds, report.paths, report.violations);
+    let expected = counts(report);
+    let [nothing, few, many] = [0, 100_000, 400_000].map(|known_bytes| {
+        let effort = Effort {
+            known_bytes,
+            ..Effort::default()
+        };
+        let (most, report) = explored(effort);
+        assert!(report.forgotten > 0 && most < all);
+        assert_eq!(counts(report), expected);
+        most
+    });
+    println!("known states of 100,000 bytes: {few} held; of 400,000: {many}; of none: {nothing}");
+    assert!(few <= nothing + 100_000 && many <= nothing + 400_000);
+    assert!((200_000..=300_000).contains(&(many - few)));
+    drop(expected);
     assert_eq!(held(), before, "some ended at a known state");
     assert!(break_rule("search-takes-consumed"));
-    let report = explored(3000, true);
+    let (_, report) = explored(Effort::default());
     assert!(report.violations > 10, "{}", report.violations);
     drop(report);
     keep_rules();
