@@ -251,7 +251,7 @@ fn once(setup: &Setup) -> (Ending, model::BinUse) {
         });
         stage.settle();
     }
-    told::listen(setup.handlers);
+    told::listen();
     // Blocks are cut from a run of arrivals between two other operations.
     for run in setup
         .operations

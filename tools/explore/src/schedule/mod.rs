@@ -9,6 +9,7 @@ mod known;
 mod seeded;
 mod turns;
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
@@ -104,7 +105,16 @@ fn last(runnable: &[&Task], waiting: Option<TaskId>) -> Option<TaskId> {
         .or(all.next())
 }
 
-pub(crate) fn worker_of(task: TaskId, workers: usize) -> usize {
+thread_local! {
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The worker that runs on this thread of the system.
+pub(crate) fn current() -> usize {
+    CURRENT.get()
+}
+
+fn worker_of(task: TaskId, workers: usize) -> usize {
     match usize::from(task) {
         0 => 0,
         task => (task - 1) % workers.saturating_sub(1).max(1) + 1,
@@ -144,6 +154,7 @@ impl<P: Policy> Scheduler for Chooser<P> {
             return last(runnable, waiting);
         }
         if let [only] = runnable {
+            CURRENT.set(worker_of(only.id(), self.workers));
             return Some(only.id());
         }
         let mut able = std::mem::take(&mut self.able);
@@ -170,6 +181,7 @@ impl<P: Policy> Scheduler for Chooser<P> {
             chosen.turns.push(worker);
             worker
         };
+        CURRENT.set(worker);
         let place = able.iter().position(|&other| other == worker);
         self.able = able;
         place.map(|place| runnable[place].id())
