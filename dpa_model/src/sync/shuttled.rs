@@ -101,7 +101,13 @@ macro_rules! atomic {
         impl $name {
             /// An atomic with this value.
             pub fn new(value: $value) -> Self {
-                Self(shuttle::sync::atomic::$name::new(value), Word::new())
+                // shuttle hashes the place of creation; for most words the compiler does.
+                let word = match value {
+                    0 => const { shuttle::sync::atomic::$name::new(0) },
+                    $value::MAX => const { shuttle::sync::atomic::$name::new($value::MAX) },
+                    value => shuttle::sync::atomic::$name::new(value),
+                };
+                Self(word, Word::new())
             }
 
             /// Behaves like its namesake in `core`.

@@ -40,6 +40,8 @@ pub struct Report {
     pub runs: u64,
     /// Executions that ended at such a state.
     pub cut: u64,
+    /// Set by [`every`]: states beyond [`Effort::known_bytes`], whose schedules were run each time.
+    pub forgotten: u64,
     /// Set by [`every`]: the words and cells that the handlers of a block accessed, and the atomic
     /// words among them at which a handler was preempted.
     pub words: [usize; 2],
@@ -56,6 +58,7 @@ impl Report {
         self.steps_max = self.steps_max.max(other.steps_max);
         self.runs += other.runs;
         self.cut += other.cut;
+        self.forgotten += other.forgotten;
         self.cut_short |= other.cut_short;
         for (path, count) in other.paths {
             let sum = self.paths.entry(path).or_default();
@@ -152,6 +155,8 @@ pub struct Effort {
     pub threads: usize,
     /// Whether the schedules behind a state are explored only once.
     pub once_a_state: bool,
+    /// Most memory of what is known of states.
+    pub known_bytes: usize,
     /// Whether a handler is preempted only before a step that may meet another handler's: it reads
     /// what another one writes, or the reverse. The schedules left out are equivalent to others,
     /// and not counted.
@@ -163,6 +168,10 @@ pub struct Effort {
 impl Effort {
     /// Most executions of all threads for one bound of preemptions.
     pub const RUNS: u64 = 2_000_000;
+
+    fn nothing_known(&self) -> Arc<Known> {
+        Arc::new(Known::new(self.known_bytes))
+    }
 }
 
 impl Default for Effort {
@@ -171,6 +180,7 @@ impl Default for Effort {
             most: None,
             threads: 0,
             once_a_state: true,
+            known_bytes: Known::BYTES_MAX,
             at_meetings: true,
             shard: Shard::WHOLE,
         }
@@ -194,7 +204,7 @@ pub fn every_with(setup: &Setup, expected: &Ending, bound: usize, effort: Effort
         setup,
         expected,
         effort,
-        known: Arc::default(),
+        known: effort.nothing_known(),
         meetings: Meetings::default(),
         meets: effort.at_meetings.then(Arc::default),
     };
@@ -252,7 +262,7 @@ impl Search<'_> {
                 self.bound_of(bound, None, Shard::WHOLE);
             }
             // A schedule that breaks a rule runs again, and is reported.
-            self.known = Arc::default();
+            self.known = self.effort.nothing_known();
         }
         let mut found = self.bound_of(bound, most, shard);
         while self.learns() && !is_stopped() {
@@ -274,12 +284,12 @@ impl Search<'_> {
             return false;
         };
         *meets = found.into();
-        self.known = Arc::default();
+        self.known = self.effort.nothing_known();
         true
     }
 
-    fn bound_of(&mut self, bound: usize, most: Option<u64>, shard: Shard) -> Report {
-        let tree = Tree {
+    fn tree(&self, bound: usize) -> Tree {
+        Tree {
             bound,
             busy: told::busy,
             state: state::hash,
@@ -289,13 +299,18 @@ impl Search<'_> {
             sleep: state::sleep,
             meets: self.meets.clone(),
             known: self.effort.once_a_state.then(|| self.known.clone()),
-        };
+        }
+    }
+
+    fn bound_of(&mut self, bound: usize, most: Option<u64>, shard: Shard) -> Report {
+        let tree = self.tree(bound);
         let effort = Effort {
             shard,
             ..self.effort
         };
         let known = self.known.clone();
-        let (found, met) = of_bound(self.setup, self.expected, &tree, most, effort, &known);
+        let (mut found, met) = of_bound(self.setup, self.expected, &tree, most, effort, &known);
+        found.forgotten = known.forgotten();
         self.meetings.add(&met);
         found
     }
@@ -332,11 +347,14 @@ fn of_bound(
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    let is_whole = effort.shard == Shard::WHOLE;
-    let beginnings = match most {
-        Some(_) if is_whole => vec![Vec::new()],
-        _ => beginnings(setup, tree, 8 * effort.shard.of.max(threads as u64)),
+    let beginnings = match (most, effort.shard) {
+        (Some(_), Shard::WHOLE) => vec![Vec::new()],
+        (None, Shard::WHOLE) => beginnings(setup, tree, 8 * threads as u64, BEGINNINGS_MAX),
+        // The parts are of the same beginnings, on however many processors they run.
+        (_, shard) => beginnings(setup, tree, 16 * shard.of, BEGINNINGS_MAX),
     };
+    // Then beginnings may be missing.
+    let was_stopped = is_stopped();
     let mine: Vec<_> = (0..)
         .zip(beginnings)
         .filter(|&(at, _)| effort.shard.has(at))
@@ -361,7 +379,8 @@ fn of_bound(
         work()
     } else {
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let threads = (0..threads.min(mine.len())).map(|_| scope.spawn(work));
+            let threads: Vec<_> = threads.collect();
             let found = threads.into_iter().flat_map(|thread| match thread.join() {
                 Ok(found) => found,
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -369,7 +388,7 @@ fn of_bound(
             found.collect()
         })
     };
-    let is_cut = found.len() < mine.len();
+    let is_cut = found.len() < mine.len() || was_stopped;
     found.sort_by_key(|&(at, _)| at);
     let mut report = Report {
         cut_short: is_cut,
@@ -380,14 +399,16 @@ fn of_bound(
     (report, met)
 }
 
-/// At least `count` beginnings of schedules, or all schedules if there are fewer: the same ones in
-/// every process.
-fn beginnings(setup: &Setup, tree: &Tree, count: u64) -> Vec<Vec<u32>> {
-    let mut before = 0;
+/// Most beginnings of schedules. Further shards have no schedules.
+const BEGINNINGS_MAX: usize = 100_000;
+
+/// The beginnings of all schedules: at least `count` if there are so many, and at most `most`. They
+/// are the same ones in every process.
+fn beginnings(setup: &Setup, tree: &Tree, count: u64, most: usize) -> Vec<Vec<u32>> {
+    let mut all = vec![Vec::new()];
     for depth in [2, 4, 8, 12, 16, 24, 32, 48] {
         let shared = Arc::new(Mutex::new(Vec::new()));
         let kept = shared.clone();
-        let mut left = 100_000_u32;
         drive(
             setup,
             Every::beginnings(tree.clone(), depth),
@@ -397,21 +418,21 @@ fn beginnings(setup: &Setup, tree: &Tree, count: u64) -> Vec<Vec<u32>> {
                 }
                 let mut kept = locked(&kept);
                 kept.append(&mut policy.seen);
-                left -= 1;
-                left > 0 && !is_stopped()
+                kept.len() <= most && !is_stopped()
             },
         );
         let found = std::mem::take(&mut *locked(&shared));
-        // Deeper choices add nothing if all schedules are there.
-        if found.len() as u64 >= count || found.len() == before && depth > 8 {
-            return found;
+        if found.len() > most {
+            break;
         }
-        before = found.len();
-        if depth == 48 {
-            return found;
+        // Deeper choices add nothing if all schedules are there.
+        let is_enough = found.len() as u64 >= count || found.len() == all.len() && depth > 8;
+        all = found;
+        if is_enough {
+            break;
         }
     }
-    Vec::new()
+    all
 }
 
 /// The counts of one schedule.
@@ -579,6 +600,48 @@ mod tests {
             bins: Default::default(),
             names: BTreeMap::new(),
         }
+    }
+
+    /// Parts of too many beginnings would lose schedules.
+    #[test]
+    fn beginnings_are_never_more_and_never_a_part() {
+        let operations = [
+            crate::post(0, 0, 0, 7),
+            crate::post(1, 0, None, 7),
+            crate::arrive(0, 0, 0, 7),
+            crate::arrive(1, 0, 0, 7),
+        ];
+        let setup = Setup {
+            operations: operations.into(),
+            handlers: 2,
+            bins: 1,
+            fast_path: crate::FastPath::Sequence,
+            early_check: false,
+            removal: crate::Removal::Lazy,
+            domains: crate::Domains::Paper,
+            barrier: crate::Barrier::Lanes,
+        };
+        let expected = Ending::default();
+        let effort = Effort {
+            at_meetings: false,
+            ..Effort::default()
+        };
+        let search = Search {
+            setup: &setup,
+            expected: &expected,
+            effort,
+            known: effort.nothing_known(),
+            meetings: Meetings::default(),
+            meets: None,
+        };
+        let count = |count, most| beginnings(&setup, &search.tree(1), count, most).len();
+        let all = count(u64::MAX, 1000);
+        assert!(all > 20, "{all}");
+        let few = count(6, 1000);
+        assert!((6..all).contains(&few), "{few}");
+        assert_eq!((count(u64::MAX, all), count(6, few)), (all, few));
+        assert!(count(u64::MAX, all - 1) < all && count(6, few - 1) < few);
+        assert_eq!(count(6, 1), 1);
     }
 
     /// A report counts schedules of each kind, and keeps the shortest with a fault.

@@ -89,15 +89,16 @@ pub(crate) fn drive<P: Policy + 'static>(
     };
     let shared = Arc::new(Mutex::new(Chosen::new(policy, Box::new(after))));
     let setup = Arc::new(setup.clone());
+    let steps = STEPS_MAX + STEPS_OF_ONE * setup.operations.len();
     let mut ended = false;
     while !ended {
         let setup = setup.clone();
         let mut config = Config::new();
-        let steps = STEPS_MAX + STEPS_OF_ONE * setup.operations.len();
-        config.max_steps = MaxSteps::FailAfter(steps);
+        // The scheduler's bound comes first, and leaves the threads time to end.
+        config.max_steps = MaxSteps::FailAfter(2 * steps);
         config.silence_warnings = true;
         config.failure_persistence = shuttle::FailurePersistence::None;
-        let runner = Runner::new(Chooser::new(shared.clone(), setup.handlers), config);
+        let runner = Runner::new(Chooser::new(shared.clone(), setup.handlers, steps), config);
         let run = || {
             runner.run(move || {
                 if let Some(outcome) = guarded(|| once(&setup)) {
@@ -108,16 +109,27 @@ pub(crate) fn drive<P: Policy + 'static>(
         let result = quietly(|| catch_unwind(AssertUnwindSafe(run)));
         ended = result.is_ok();
         if let Err(panic) = result {
-            // The schedule did not end, or shuttle gave up; the schedules after it still run.
+            // shuttle gave up; the schedules after this one still run.
             told::finish(Err(stuck(panic.as_ref())));
         }
     }
 }
 
-/// Runs `act` on a thread of a schedule. `None`: an assertion failed, which ends the schedule.
+/// The payload of a panic that ends a thread, because its execution is over.
+struct Over;
+
+/// Ends this thread of an execution that is over. shuttle never frees what the threads of a stopped
+/// execution hold, so each thread unwinds its own stack.
+pub(crate) fn leave() -> ! {
+    resume_unwind(Box::new(Over))
+}
+
+/// Runs `act` on a thread of a schedule. `None`: the execution is over, because an assertion failed
+/// here or before, or because the policy has cut it.
 fn guarded<R>(act: impl FnOnce() -> R) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(act)) {
         Ok(result) => Some(result),
+        Err(panic) if panic.is::<Over>() => None,
         // shuttle ends the threads of a finished schedule by its own panics.
         Err(panic) if !panic.is::<String>() && !panic.is::<&str>() => resume_unwind(panic),
         Err(panic) => {
@@ -127,7 +139,7 @@ fn guarded<R>(act: impl FnOnce() -> R) -> Option<R> {
     }
 }
 
-/// Why a schedule panicked: shuttle's bound of steps, or an assertion.
+/// Why a schedule panicked: an assertion, unless memory ran out.
 fn stuck(panic: &(dyn std::any::Any + Send)) -> Stuck {
     let text = panic
         .downcast_ref::<String>()
@@ -140,13 +152,10 @@ fn stuck(panic: &(dyn std::any::Any + Send)) -> Stuck {
         std::process::exit(4);
     }
     match text {
-        Some(text) => match steps_bound(text) {
-            Some(steps) => Stuck::Stopped(steps),
-            None => Stuck::Failed(format!(
-                "an assertion of the handlers failed: {}",
-                message(text)
-            )),
-        },
+        Some(text) => Stuck::Failed(format!(
+            "an assertion of the handlers failed: {}",
+            message(text)
+        )),
         None => Stuck::Failed("an assertion of the handlers failed".to_owned()),
     }
 }
@@ -154,13 +163,6 @@ fn stuck(panic: &(dyn std::any::Any + Send)) -> Stuck {
 /// Whether the message is that of a thread's stack for which there was no memory.
 fn is_out_of_memory(text: &str) -> bool {
     text.contains("kind: OutOfMemory")
-}
-
-/// The bound in shuttle's message that a schedule exceeded it.
-fn steps_bound(text: &str) -> Option<usize> {
-    let (_, bound) = text.split_once("max_steps bound ")?;
-    let digits = bound.find(|letter: char| !letter.is_ascii_digit());
-    bound[..digits.unwrap_or(bound.len())].parse().ok()
 }
 
 /// An assertion's message, without the two compared sides and the trailing ID.
@@ -249,7 +251,7 @@ fn once(setup: &Setup) -> (Ending, model::BinUse) {
         });
         stage.settle();
     }
-    told::listen(setup.handlers);
+    told::listen();
     // Blocks are cut from a run of arrivals between two other operations.
     for run in setup
         .operations
@@ -325,9 +327,11 @@ impl Stage {
         let workers = threads
             .into_iter()
             .map(|thread| thread.join().ok().flatten());
-        self.workers = workers
-            .collect::<Option<_>>()
-            .expect("no schedule goes on without a worker");
+        match workers.collect() {
+            Some(workers) => self.workers = workers,
+            // A worker is missing because the execution is over.
+            None => leave(),
+        }
         self.collect();
     }
 
@@ -430,7 +434,5 @@ mod tests {
         }
         let failed = "an assertion of the handlers failed".to_owned();
         assert_eq!(stuck(&7), Stuck::Failed(failed));
-        let exceeded = "exceeded max_steps bound 5. this might be caused by an unfair schedule";
-        assert_eq!(stuck(&exceeded), Stuck::Stopped(5));
     }
 }

@@ -14,7 +14,8 @@ use std::cell::RefCell;
 use dpa_model_explore::accesses::{self, Access};
 
 use crate::meetings::Meetings;
-use crate::schedule::worker_of;
+use crate::run::leave;
+use crate::schedule::current;
 use crate::told;
 
 /// The flag that ends the workers, which is no word of the NIC.
@@ -33,22 +34,29 @@ struct Worker {
     next: Option<(u32, bool)>,
     /// The atomic word that began its present step.
     lead: Option<u32>,
-    /// Words that were read since the last poll in vain.
-    looked_at: Vec<u32>,
-    /// A poll was in vain, and no word that it read has changed.
-    is_blocked: bool,
-    /// The worker was preempted, and no other worker has met its next step.
-    is_asleep: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Word {
+    /// Its value, or its last change.
+    content: u128,
+    /// The hash of the word with its content; 0 if nobody has written it.
+    hash: u128,
+    /// Bitmap of the workers that have read it since their last poll in vain.
+    looked_at: u64,
 }
 
 #[derive(Debug, Default)]
 struct State {
     workers: Vec<Worker>,
-    /// The content of each word: its value, or its last change.
-    words: Vec<u128>,
-    stop: u128,
-    /// The sum over all words, which changes with each write.
+    /// Each word, after the flag.
+    words: Vec<Word>,
+    /// The sum of the hashes of all words, which changes with each write.
     memory: u128,
+    /// Bitmap of the workers whose last poll was in vain, and no word that they read has changed.
+    blocked: u64,
+    /// Bitmap of the workers that were preempted, and no other worker has met their next step.
+    asleep: u64,
 }
 
 thread_local! {
@@ -65,45 +73,53 @@ pub(crate) fn mix(before: u128, more: u128) -> u128 {
         let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         value ^ (value >> 31)
     };
-    let odd = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835_u128;
-    let sum = before.wrapping_mul(odd).wrapping_add(more ^ (odd >> 3));
+    let sum = before.wrapping_mul(ODD).wrapping_add(more ^ (ODD >> 3));
     let low = half(sum, 0xBF58_476D_1CE4_E5B9);
     let high = half(sum.rotate_left(41) ^ more, 0xD6E8_FEB8_6659_FD93);
     u128::from(high) << 64 | u128::from(low)
 }
 
+const ODD: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
+
+/// The hash of a sequence with one more hash.
+fn follow(before: u128, hash: u128) -> u128 {
+    before.wrapping_mul(ODD).wrapping_add(hash)
+}
+
 impl State {
-    fn content(&mut self, word: u32) -> &mut u128 {
-        if word == STOP {
-            return &mut self.stop;
+    fn word(&mut self, word: u32) -> &mut Word {
+        let place = word.wrapping_add(1) as usize;
+        if place >= self.words.len() {
+            self.words.resize(place + 1, Word::default());
         }
-        let word = word as usize;
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
-        }
-        &mut self.words[word]
+        &mut self.words[place]
     }
 
     fn writes(&mut self, worker: usize, word: u32, content: u128) {
         self.workers[worker].has_written = true;
-        let last = std::mem::replace(self.content(word), content);
-        if last != content {
-            for worker in &mut self.workers {
-                worker.is_blocked &= !worker.looked_at.contains(&word);
-            }
+        let place = self.word(word);
+        if place.content == content {
+            return;
         }
-        let of = |content: u128| mix(u128::from(word), content);
-        self.memory = self.memory.wrapping_sub(of(last)).wrapping_add(of(content));
+        let hash = mix(u128::from(word), content);
+        let before = std::mem::replace(&mut place.hash, hash);
+        place.content = content;
+        let looked_at = place.looked_at;
+        self.blocked &= !looked_at;
+        self.memory = self.memory.wrapping_sub(before).wrapping_add(hash);
     }
 
     fn reads(&mut self, worker: usize, word: u32, content: u128) {
+        let place = self.word(word);
+        place.looked_at |= 1 << worker;
+        let seen = if place.content == content && place.hash != 0 {
+            place.hash
+        } else {
+            mix(u128::from(word), content)
+        };
         let worker = &mut self.workers[worker];
-        if !worker.looked_at.contains(&word) {
-            worker.looked_at.push(word);
-        }
-        let seen = mix(u128::from(word), content);
-        worker.history = mix(worker.history, seen);
-        worker.reads = mix(worker.reads, seen);
+        worker.history = follow(worker.history, seen);
+        worker.reads = follow(worker.reads, seen);
     }
 
     fn note(&mut self, worker: usize, access: Access) {
@@ -123,11 +139,11 @@ impl State {
                 self.writes(worker, word, content(after));
             }
             Access::Look(word) => {
-                let seen = *self.content(word);
+                let seen = self.word(word).content;
                 self.reads(worker, word, seen);
             }
             Access::Change(word) => {
-                let seen = *self.content(word);
+                let seen = self.word(word).content;
                 self.reads(worker, word, seen);
                 let history = self.workers[worker].history;
                 self.writes(worker, word, history);
@@ -136,17 +152,18 @@ impl State {
                 // Otherwise a worker that may go on would be one that has.
                 let history = &mut self.workers[worker].history;
                 *history = mix(*history, 2);
-                let worker = &mut self.workers[worker];
-                worker.is_blocked = false;
-                worker.looked_at.clear();
+                self.blocked &= !(1 << worker);
+                for word in &mut self.words {
+                    word.looked_at &= !(1 << worker);
+                }
             }
             Access::Pause => {
+                self.blocked |= 1 << worker;
                 let worker = &mut self.workers[worker];
                 if !worker.has_written && worker.reads == worker.reads_before {
                     worker.history = worker.at_pause;
                 }
                 worker.at_pause = worker.history;
-                worker.is_blocked = true;
                 worker.reads_before = std::mem::take(&mut worker.reads);
                 if std::mem::take(&mut worker.has_written) {
                     worker.reads_before = 0;
@@ -171,31 +188,31 @@ impl State {
 
     /// An access wakes the workers whose next step it meets.
     fn wakes(&mut self, actor: usize, place: u32, writes: bool) {
-        self.workers[actor].is_asleep = false;
-        for worker in &mut self.workers {
-            let meets = |(word, may_write): (u32, bool)| word == place && (writes || may_write);
-            worker.is_asleep &= !worker.next.is_some_and(meets);
+        self.asleep &= !(1 << actor);
+        let meets = |(word, may_write): (u32, bool)| word == place && (writes || may_write);
+        let mut left = self.asleep;
+        while left != 0 {
+            let worker = left.trailing_zeros();
+            left &= left - 1;
+            let next = self.workers[worker as usize].next;
+            self.asleep &= !(u64::from(next.is_some_and(meets)) << worker);
         }
-    }
-
-    fn bitmap(&self, has: fn(&Worker) -> bool) -> u64 {
-        let bit = |(at, worker)| u64::from(has(worker)) << at;
-        self.workers.iter().enumerate().map(bit).sum()
     }
 
     fn hash(&self) -> u128 {
         let histories = self.workers.iter().map(|worker| worker.history);
-        histories.fold(mix(self.memory, self.stop), mix)
+        histories.fold(self.memory, mix)
     }
 }
 
 fn note(access: Access) {
-    // A thread that shuttle ends has no part in the execution any more.
+    // A thread that ends has no part in the execution any more.
     if std::thread::panicking() {
         return;
     }
+    leave_if_over();
     STATE.with_borrow_mut(|state| {
-        let worker = worker_of(shuttle::current::me(), state.workers.len());
+        let worker = current();
         state.note(worker, access);
         let lead = state.lead(worker, access);
         if told::busy() != 0
@@ -205,6 +222,13 @@ fn note(access: Access) {
             MEETINGS.with_borrow_mut(|all| all.note(place, worker, writes, lead));
         }
     });
+}
+
+/// Ends this thread if its execution is over.
+fn leave_if_over() {
+    if told::is_over() {
+        leave();
+    }
 }
 
 /// What an access reads or writes, and whether it writes.
@@ -226,17 +250,17 @@ pub(crate) fn next(worker: usize) -> Option<u32> {
 
 /// Bitmap of the workers whose poll would be in vain again.
 pub(crate) fn blocked() -> u64 {
-    STATE.with_borrow(|state| state.bitmap(|worker| worker.is_blocked))
+    STATE.with_borrow(|state| state.blocked)
 }
 
 /// Bitmap of the workers that sleep.
 pub(crate) fn asleep() -> u64 {
-    STATE.with_borrow(|state| state.bitmap(|worker| worker.is_asleep))
+    STATE.with_borrow(|state| state.asleep)
 }
 
 /// The worker sleeps until an access of another worker meets its next one.
 pub(crate) fn sleep(worker: usize) {
-    STATE.with_borrow_mut(|state| state.workers[worker].is_asleep = true);
+    STATE.with_borrow_mut(|state| state.asleep |= 1 << worker);
 }
 
 /// What this thread of the system has noted since the last call.
@@ -262,7 +286,11 @@ pub(crate) fn begin(workers: usize) {
 
 /// The workers are done.
 pub(crate) fn end() {
-    accesses::listen(None);
+    accesses::listen(Some(|_| {
+        if !std::thread::panicking() {
+            leave_if_over();
+        }
+    }));
 }
 
 pub(crate) fn stop_is_read() {

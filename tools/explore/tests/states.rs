@@ -1,5 +1,7 @@
 //! States that are explored once: equal counts and verdicts, with fewer runs.
 
+use std::collections::BTreeMap;
+
 use dpamatch_explore::{
     Barrier, Domains, Effort, Ending, FastPath, Removal, Report, Setup, Shard, arrive, break_rule,
     every_with, faults, keep_rules, post,
@@ -113,20 +115,7 @@ fn every_fault_has_the_verdict_of_all_schedules() {
     same(None, conflict(2), 3);
     same(None, conflict(3), 1);
     assert!(caught > 8, "{caught} faults were caught");
-    // The parts of the schedules are all schedules.
     let (stream, expected) = conflict(3);
-    let all = run(&stream, &expected, 1, true, true);
-    let mut sum = 0;
-    for index in 1..=3 {
-        let effort = Effort {
-            shard: Shard { index, of: 3 },
-            ..Effort::default()
-        };
-        let part = every_with(&stream, &expected, 1, effort);
-        assert!(part.schedules > 0 && part.schedules < all.schedules);
-        sum += part.schedules;
-    }
-    assert_eq!(sum, all.schedules);
     let deep = run(&stream, &expected, 2, true, true);
     assert_eq!((deep.violations, deep.cut_short), (0, false));
     // A worker that pauses once more or less is noticed only here.
@@ -140,4 +129,28 @@ fn every_fault_has_the_verdict_of_all_schedules() {
     let counted = [all.schedules, deep.schedules];
     assert_eq!((counted, deep.words), ([14158, 2610], [42, 13]));
     assert!(deep.runs < deep.schedules && deep.runs < all.runs / 3);
+    // The parts of the schedules are all schedules, on any number of processors.
+    for (of, threads) in [(1, 3), (3, 200), (5, 2)] {
+        let mut sum = BTreeMap::new();
+        for index in 1..=of {
+            let effort = Effort {
+                shard: Shard { index, of },
+                threads: if index == 2 { threads } else { 1 },
+                ..Effort::default()
+            };
+            let part = every_with(&stream, &expected, 2, effort);
+            assert!(part.schedules > 0 && !part.cut_short);
+            for (bound, part) in part.by_bound.iter().chain([&part]).enumerate() {
+                for (path, count) in &part.paths {
+                    *sum.entry((bound, path.clone())).or_insert(0) += count;
+                }
+            }
+        }
+        let all = deep.by_bound.iter().chain([&deep]).enumerate();
+        let all = all.flat_map(|(bound, report)| {
+            let paths = report.paths.clone().into_iter();
+            paths.map(move |(path, count)| ((bound, path), count))
+        });
+        assert_eq!(sum, all.collect(), "{of} parts");
+    }
 }

@@ -265,7 +265,14 @@ struct Counts {
     violation: Value,
 }
 
-const NUMBERS: [&str; 5] = ["schedules", "violations", "stopped", "runs", "known_states"];
+const NUMBERS: [&str; 6] = [
+    "schedules",
+    "violations",
+    "stopped",
+    "runs",
+    "known_states",
+    "forgotten_states",
+];
 
 impl Counts {
     fn add(&mut self, part: &Value) {

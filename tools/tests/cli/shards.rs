@@ -30,7 +30,13 @@ fn merged(files: &[String]) -> Output {
 /// What one process would have said, of that which does not depend on the way.
 fn essence(mut document: Value) -> Value {
     let members = document.as_object_mut().expect("an object");
-    for name in ["text", "runs", "known_states", "by_preemptions"] {
+    for name in [
+        "text",
+        "runs",
+        "known_states",
+        "forgotten_states",
+        "by_preemptions",
+    ] {
         members["results"]
             .as_object_mut()
             .expect("results")

@@ -148,10 +148,8 @@ impl Every {
         }
     }
 
-    fn branch(&mut self, choices: &[usize], state: u128) -> Option<usize> {
-        if let [only] = choices {
-            return Some(*only);
-        }
+    /// Chooses one of several workers, a bitmap: first the current one, then the others ascending.
+    fn branch(&mut self, choices: u64, current: Option<usize>, state: u128) -> Option<usize> {
         if self.horizon == Some(self.depth) {
             self.see();
             return None;
@@ -170,14 +168,25 @@ impl Every {
             }
             self.path.push(Node {
                 taken: self.root.get(self.depth).copied().unwrap_or(0),
-                of: choices.len() as u32,
+                of: choices.count_ones(),
                 state,
                 sums: Sums::default(),
             });
         }
-        let chosen = self.path[self.depth].taken;
+        let mut chosen = self.path[self.depth].taken;
         self.depth += 1;
-        Some(choices[chosen as usize])
+        let mut others = choices;
+        if let Some(current) = current {
+            if chosen == 0 {
+                return Some(current);
+            }
+            chosen -= 1;
+            others &= !bit(current);
+        }
+        for _ in 0..chosen {
+            others &= others - 1;
+        }
+        Some(others.trailing_zeros() as usize)
     }
 
     /// The state before a choice: of the NIC, and of this scheduler.
@@ -244,44 +253,36 @@ impl Policy for Every {
     }
 
     fn choose(&mut self, point: Point<'_>) -> Option<usize> {
-        let busy = (self.tree.busy)();
-        let mut choices: Vec<usize> = point
-            .able
-            .iter()
-            .copied()
-            .filter(|&worker| busy & bit(worker) != 0)
-            .collect();
-        let able = choices.iter().fold(0, |set, &worker| set | bit(worker));
+        let able = point.able.iter().fold(0, |set, &worker| set | bit(worker));
+        let able = able & (self.tree.busy)();
         let waiting = point.current.filter(|_| point.yielding);
-        let blocked = (self.tree.blocked)();
-        choices.retain(|&worker| blocked & bit(worker) == 0 && Some(worker) != waiting);
-        if !choices.is_empty() {
-            let asleep = (self.tree.asleep)();
-            choices.retain(|&worker| asleep & bit(worker) == 0);
-            if choices.is_empty() {
+        let mut choices = able & !(self.tree.blocked)() & !waiting.map_or(0, bit);
+        if choices != 0 {
+            choices &= !(self.tree.asleep)();
+            if choices == 0 {
                 // Each schedule from here on is equivalent to one with a later preemption.
                 return None;
             }
         }
-        let current = point.current.filter(|current| choices.contains(current));
-        if let Some(current) = current {
+        let current = point.current.filter(|&it| choices & bit(it) != 0);
+        if let Some(current) = current
+            && (self.preemptions == self.tree.bound || self.is_alone(current))
+        {
             // Going on is the first choice, and free.
-            choices.retain(|&worker| worker != current);
-            choices.insert(0, current);
-            if self.preemptions == self.tree.bound || self.is_alone(current) {
-                choices.truncate(1);
-            }
+            choices = bit(current);
         }
-        let worker = if choices.is_empty() {
-            point.usual(self.last)
-        } else {
-            let is_new = choices.len() > 1 && self.depth == self.path.len();
-            let state = if is_new && self.tree.known.is_some() {
-                self.state(point, able)
-            } else {
-                0
-            };
-            self.branch(&choices, state)?
+        let worker = match choices.count_ones() {
+            0 => point.usual(self.last),
+            1 => choices.trailing_zeros() as usize,
+            _ => {
+                let is_new = self.depth == self.path.len();
+                let state = if is_new && self.tree.known.is_some() {
+                    self.state(point, able)
+                } else {
+                    0
+                };
+                self.branch(choices, current, state)?
+            }
         };
         if let Some(current) = current.filter(|&current| current != worker) {
             self.preempts(current);

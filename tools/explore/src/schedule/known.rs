@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::locked;
 
@@ -34,17 +34,43 @@ impl Sums {
 
 /// The sums of all schedules behind each state that was explored, by the hash of the state. Several
 /// threads share it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Known {
     parts: [Mutex<HashMap<u128, Sums>>; 16],
     names: Mutex<HashMap<String, u32>>,
+    /// Memory of the parts, and the most that they may have.
     bytes: AtomicUsize,
+    most: usize,
+    /// States for which there was no memory.
+    forgotten: AtomicU64,
 }
 
-/// Most memory of what is known. States beyond it are explored each time.
-const BYTES_MAX: usize = 1 << 30;
+/// Memory of a table with room for so many states: hashbrown fills 7 of 8 places, each with a byte
+/// of its own.
+fn table(room: usize) -> usize {
+    match room {
+        0 => 0,
+        _ => (room * 8 / 7).next_power_of_two() * (size_of::<(u128, Sums)>() + 1),
+    }
+}
+
+/// Memory of the allocator for each block.
+const HEADER: usize = 16;
 
 impl Known {
+    /// Most memory by default.
+    pub(crate) const BYTES_MAX: usize = 1 << 30;
+
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            parts: Default::default(),
+            names: Mutex::default(),
+            bytes: AtomicUsize::new(0),
+            most,
+            forgotten: AtomicU64::new(0),
+        }
+    }
+
     fn part(&self, state: u128) -> &Mutex<HashMap<u128, Sums>> {
         &self.parts[(state >> 124) as usize % self.parts.len()]
     }
@@ -53,12 +79,48 @@ impl Known {
         locked(self.part(state)).get(&state).cloned()
     }
 
-    pub(crate) fn learn(&self, state: u128, sums: Sums) {
-        let bytes = 2 * size_of::<(u128, Sums)>() + sums.paths.len() * size_of::<(u32, u64)>();
-        // ordering: a limit that guards no memory.
-        if self.bytes.fetch_add(bytes, Ordering::Relaxed) < BYTES_MAX {
-            locked(self.part(state)).insert(state, sums);
+    /// Keeps what is known of a state, if there is memory.
+    pub(crate) fn learn(&self, state: u128, mut sums: Sums) {
+        sums.paths.shrink_to_fit();
+        let paths = |sums: &Sums| sums.paths.capacity() * size_of::<(u32, u64)>() + HEADER;
+        let mut part = locked(self.part(state));
+        let before = part.capacity();
+        let after = if part.len() == before {
+            (2 * before).max(4)
+        } else {
+            before
+        };
+        // A table that grows is there twice for a moment.
+        let grown = if after == before { 0 } else { table(after) };
+        if !self.takes(grown + paths(&sums)) {
+            // ordering: a count that guards no memory.
+            self.forgotten.fetch_add(1, Ordering::Relaxed);
+            return;
         }
+        let old = part.insert(state, sums);
+        let freed = if grown > 0 { table(before) } else { 0 };
+        self.gives(freed + old.as_ref().map_or(0, paths));
+    }
+
+    fn takes(&self, more: usize) -> bool {
+        // ordering: a limit that guards no memory.
+        let taken = self
+            .bytes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |bytes| {
+                Some(bytes + more).filter(|&bytes| bytes <= self.most)
+            });
+        taken.is_ok()
+    }
+
+    fn gives(&self, bytes: usize) {
+        // ordering: as above.
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// The number of states without memory since the last call.
+    pub(crate) fn forgotten(&self) -> u64 {
+        // ordering: as above.
+        self.forgotten.swap(0, Ordering::Relaxed)
     }
 
     /// The number of a combination of paths.

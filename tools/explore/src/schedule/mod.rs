@@ -9,6 +9,7 @@ mod known;
 mod seeded;
 mod turns;
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
@@ -19,6 +20,7 @@ pub(crate) use seeded::Seeded;
 pub(crate) use turns::Guided;
 pub use turns::{BadTurns, Turns};
 
+use crate::run::Stuck;
 use crate::told;
 
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +50,7 @@ pub(crate) trait Policy: Send {
     /// Begins the next execution; `false` if there is none.
     fn begin(&mut self) -> bool;
 
-    /// Chooses one of at least two runnable workers. `None` ends the execution, which is then no
+    /// Chooses one of at least two runnable workers. `None` cuts the execution, which is then no
     /// schedule of the report.
     fn choose(&mut self, point: Point<'_>) -> Option<usize>;
 }
@@ -77,19 +79,42 @@ pub(crate) struct Chooser<P> {
     shared: Arc<Mutex<Chosen<P>>>,
     workers: usize,
     able: Vec<usize>,
+    /// Steps of the current execution, and the most before it is stopped.
+    steps: usize,
+    most_steps: usize,
 }
 
 impl<P> Chooser<P> {
-    pub(crate) fn new(shared: Arc<Mutex<Chosen<P>>>, workers: usize) -> Self {
+    pub(crate) fn new(shared: Arc<Mutex<Chosen<P>>>, workers: usize, most_steps: usize) -> Self {
         Self {
             shared,
             workers,
             able: Vec::new(),
+            steps: 0,
+            most_steps,
         }
     }
 }
 
-pub(crate) fn worker_of(task: TaskId, workers: usize) -> usize {
+/// Who goes on in an execution that is over: the leader last, so that no worker loses its thread.
+/// Only a thread that waits lets another one end first.
+fn last(runnable: &[&Task], waiting: Option<TaskId>) -> Option<TaskId> {
+    let mut all = runnable.iter().rev().map(|task| task.id());
+    all.clone()
+        .find(|&task| Some(task) != waiting)
+        .or(all.next())
+}
+
+thread_local! {
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The worker that runs on this thread of the system.
+pub(crate) fn current() -> usize {
+    CURRENT.get()
+}
+
+fn worker_of(task: TaskId, workers: usize) -> usize {
     match usize::from(task) {
         0 => 0,
         task => (task - 1) % workers.saturating_sub(1).max(1) + 1,
@@ -103,6 +128,7 @@ pub(crate) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<P: Policy> Scheduler for Chooser<P> {
     fn new_execution(&mut self) -> Option<Schedule> {
+        self.steps = 0;
         let mut chosen = locked(&self.shared);
         let Chosen {
             policy,
@@ -119,10 +145,16 @@ impl<P: Policy> Scheduler for Chooser<P> {
         current: Option<TaskId>,
         yielding: bool,
     ) -> Option<TaskId> {
-        if told::has_failed() {
-            return None;
+        if self.steps == self.most_steps {
+            told::finish(Err(Stuck::Stopped(self.most_steps)));
+        }
+        self.steps += 1;
+        let waiting = current.filter(|_| yielding);
+        if told::is_over() {
+            return last(runnable, waiting);
         }
         if let [only] = runnable {
+            CURRENT.set(worker_of(only.id(), self.workers));
             return Some(only.id());
         }
         let mut able = std::mem::take(&mut self.able);
@@ -142,10 +174,14 @@ impl<P: Policy> Scheduler for Chooser<P> {
                 current,
                 yielding,
             });
-            let worker = worker?;
+            let Some(worker) = worker else {
+                told::cut();
+                return last(runnable, waiting);
+            };
             chosen.turns.push(worker);
             worker
         };
+        CURRENT.set(worker);
         let place = able.iter().position(|&other| other == worker);
         self.able = able;
         place.map(|place| runnable[place].id())

@@ -152,6 +152,7 @@ fn results(report: &Report) -> Map<String, Value> {
         "by_preemptions": before,
         "runs": report.runs,
         "known_states": report.cut,
+        "forgotten_states": report.forgotten,
         "schedules": report.schedules,
         "violations": report.violations,
         "violation": violation,
@@ -460,6 +461,13 @@ fn summary(report: &Report, seconds: f64, out: &mut dyn Write) -> io::Result<()>
             "{:>10}  run to their end; the others came to one of {}, behind which all was known",
             report.runs,
             counted(report.cut, "state")
+        )?;
+    }
+    if report.forgotten > 0 {
+        writeln!(
+            out,
+            "{:>10}  more states than memory may hold; the schedules behind them ran each time",
+            report.forgotten
         )?;
     }
     let [accessed, words] = report.words;
