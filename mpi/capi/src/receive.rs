@@ -83,7 +83,12 @@ pub unsafe extern "C" fn dpamatch_post(
         let comm = unsafe { of(comm, endpoint) }?;
         let post = |inside: &mut Inside| {
             let own = inside.buffer(length)?;
-            Ok(inside.endpoint.post_recv(comm, source, tag, own)?)
+            let posted = inside.endpoint.post_recv(comm, source, tag, own);
+            posted.map_err(|error| {
+                let failure = Failure::from(error.clone());
+                inside.keep(error.into_buffer());
+                failure
+            })
         };
         // SAFETY: the caller's promise.
         let inner = unsafe { with(endpoint, post) }?;

@@ -745,6 +745,7 @@ fn random_calls_follow_the_oracle() {
     }
 }
 
+mod aftermath;
 mod handles;
 
 /// Set in the process that may have 2 GB of addresses.

@@ -53,6 +53,8 @@ struct Frame {
     index_words: usize,
     /// What stands between the last call and the next section.
     padding: Vec<u8>,
+    /// Names of the node and of the user.
+    names: [Vec<u8>; 2],
 }
 
 /// What libdumpi writes today.
@@ -61,6 +63,7 @@ fn modern() -> Frame {
         version: [13, 0, 0],
         index_words: 8,
         padding: be16(293).to_vec(),
+        names: [b"node".to_vec(), b"me".to_vec()],
     }
 }
 
@@ -78,7 +81,11 @@ fn file(frame: &Frame, calls: &[Vec<u8>]) -> Vec<u8> {
     let header = bytes.len() as u64;
     bytes.extend(frame.version);
     bytes.extend(77_u64.to_be_bytes());
-    bytes.extend([&be16(4)[..], b"node", &be16(2), b"me", &[0; 8]].concat());
+    for name in &frame.names {
+        bytes.extend(be16(u16::try_from(name.len()).expect("16 bits")));
+        bytes.extend(name);
+    }
+    bytes.extend([0; 8]);
     let footer = bytes.len() as u64;
     bytes.extend(0xf007_fee7_u64.to_be_bytes());
     // Called: the first function nine times, of which two were left out.
@@ -245,6 +252,19 @@ fn the_index_has_five_to_eight_words() {
             "{words} words"
         );
         assert_eq!(names(bytes), ["MPI_Send", "MPI_Finalize"], "{words} words");
+    }
+}
+
+/// The longest names are read whole.
+#[test]
+fn a_header_has_names_of_up_to_65535_bytes() {
+    for length in [65_534, 65_535] {
+        let names = [vec![b'n'; length], vec![b'u'; length]];
+        let frame = Frame { names, ..modern() };
+        let bytes = file(&frame, &[send(PLAIN, &[], 5), alone(FINALIZE)]);
+        let reader = reader(bytes);
+        let node = reader.info().hostname.as_deref().expect("a name");
+        assert!(node.len() == length && node.bytes().all(|byte| byte == b'n'));
     }
 }
 

@@ -85,10 +85,9 @@ impl Endpoint {
     }
 
     /// Whether an operation of either side needs this connection.
-    fn needs(&self, index: usize) -> bool {
+    pub(super) fn needs(&self, index: usize) -> bool {
         let row = &self.connections[index];
         row.outstanding > 0
-            || row.moving > 0
             || !row.outbox.is_empty()
             || self.pushes.iter().any(|push| push.connection == index)
             || self

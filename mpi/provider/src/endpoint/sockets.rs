@@ -193,7 +193,9 @@ impl Endpoint {
     /// Ends a connection: operations that wait for its peer fail.
     #[inline(never)]
     pub(super) fn lose(&mut self, common: &mut Common, index: usize, error: LinkError) {
-        if error == LinkError::Closed && self.connections[index].is_left_by_both() {
+        // A peer that leaves while its operations need the connection breaks the rules.
+        let is_over = self.connections[index].is_left_by_both() && !self.needs(index);
+        if error == LinkError::Closed && is_over {
             return self.close_surplus(index);
         }
         let unsent = self.connections[index].link.unsent();

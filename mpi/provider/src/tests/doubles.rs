@@ -1,10 +1,11 @@
 //! Two sides that call each other at the same time end with one connection.
 
 use super::messages::exchange;
-use super::rogue::totals;
-use super::side::{Side, pair};
+use super::regions::register;
+use super::rogue::{address, still_works, totals, until};
+use super::side::{Side, pair, pattern};
 use crate::bindings::*;
-use crate::wire::PeerId;
+use crate::wire::{Kind, Link, PeerId, Record, connect, flag};
 
 fn connections(side: &Side) -> usize {
     side.state(|state| state.endpoints[0].connections_and_places().0)
@@ -142,4 +143,130 @@ fn an_announced_message_keeps_its_connection() {
     }
     assert!(buffers.iter().all(|buffer| *buffer == long));
     join(&a, &b);
+}
+
+/// A peer with two connections, of which the one that it made breaks rules: the endpoint's other
+/// connection with it stays. The two sides, the endpoint's address for the first, and the link.
+fn surplus_of_a_peer() -> (Side, Side, u64, u64, Link) {
+    loop {
+        // Transfers go by pieces, so that they take as long as the peer lets them.
+        let (a, b, to_b, to_a) = pair(|options| options.read_peers = false);
+        if address(&a).identity < address(&b).identity {
+            continue;
+        }
+        let link = connect(&address(&a), &address(&b), 1024, None).expect("a link");
+        until(&b, |seen| seen.connected == 1);
+        call(&b);
+        turns(&[&a, &b]);
+        assert_eq!((connections(&a), connections(&b)), (1, 2));
+        return (a, b, to_b, to_a, link);
+    }
+}
+
+/// A peer says that it needs a surplus connection no more while it still moves data there. The
+/// endpoint lets go of it when the data have moved, and not before.
+#[test]
+fn data_that_move_keep_their_connection() {
+    const LONG: usize = 1 << 20;
+    let record = |kind, body| Record {
+        flags: flag::ACK | flag::TAGGED,
+        cookie: 70,
+        body,
+        ..Record::new(kind)
+    };
+    let lent = record(Kind::Read, [100, 60, 1]);
+    let pieces = record(Kind::Read, [LONG as u64, 60, 0]);
+    let write = record(Kind::WriteLong, [100, 0, 0]);
+    let message = record(Kind::Rendezvous, [100, 8, 0]);
+    for (what, operation) in [
+        ("memory that is lent", Some(lent)),
+        ("data that are sent", Some(pieces)),
+        ("data that are requested", Some(write)),
+        ("an announced message", Some(message)),
+        ("nothing", None),
+    ] {
+        for ends_well in [true, false] {
+            let (a, b, to_b, to_a, mut link) = surplus_of_a_peer();
+            let mut memory = pattern(1, LONG);
+            let access = FI_REMOTE_READ | FI_REMOTE_WRITE;
+            let (_, key) = register(&b, &mut memory, access);
+            let address = memory.as_ptr() as u64;
+            if let Some(operation) = operation {
+                let is_message = operation.kind == Kind::Rendezvous;
+                let (tag, data) = if is_message { (5, 0) } else { (address, key) };
+                let record = Record {
+                    tag,
+                    data,
+                    ..operation
+                };
+                assert_eq!(link.put_head(record), Ok(true));
+                turns(&[&b]);
+            }
+            assert_eq!(link.put_head(Record::new(Kind::Leave)), Ok(true));
+            turns(&[&a, &b]);
+            let stays = 1 + usize::from(operation.is_some());
+            assert_eq!((connections(&b), totals(&b).lost), (stays, 0), "{what}");
+            if !ends_well {
+                drop(link);
+            } else if operation.is_some() {
+                let mut buffer = vec![0; 100];
+                if what == "an announced message" {
+                    assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 9), 0);
+                }
+                end_of(&b, &mut link, what);
+                if what == "an announced message" {
+                    assert_eq!((b.wait(&[]).context(), &buffer), (9, &pattern(7, 100)));
+                }
+                turns(&[&a, &b]);
+                assert_eq!((connections(&b), totals(&b).lost), (1, 0), "{what}");
+            }
+            turns(&[&a, &b]);
+            assert_eq!(connections(&b), 1, "{what}");
+            still_works(&a, &b, to_b);
+            still_works(&b, &a, to_a);
+        }
+    }
+}
+
+/// Does a peer's part of what is under way: takes pieces, sends those that are requested, returns
+/// what was lent.
+fn end_of(b: &Side, link: &mut Link, what: &str) {
+    let mut bytes = pattern(7, 100);
+    let iov = [IoVec {
+        iov_base: bytes.as_mut_ptr().cast(),
+        iov_len: bytes.len(),
+    }];
+    let mut patience = super::side::Patience::default();
+    // The last piece is sent: nothing keeps the connection any more.
+    while connections(b) == 2 {
+        b.progress();
+        link.release();
+        link.on_readable();
+        assert!(patience.lasts(), "{what}");
+        let Some((record, _)) = link.next().expect("a link") else {
+            continue;
+        };
+        match record.kind {
+            Kind::Leave | Kind::Data => {}
+            Kind::Grant => {
+                let returned = Record {
+                    cookie: record.body[1],
+                    ..Record::new(Kind::Return)
+                };
+                assert_eq!(link.put_head(returned), Ok(true));
+                return;
+            }
+            Kind::Pull => {
+                let piece = Record {
+                    bytes: 100,
+                    cookie: record.body[0],
+                    ..Record::new(Kind::Data)
+                };
+                // SAFETY: the list holds 100 bytes.
+                assert_eq!(unsafe { link.put_in(true, piece, &iov, 0) }, Ok(true));
+                return;
+            }
+            other => panic!("{what}: {other:?}"),
+        }
+    }
 }

@@ -13,8 +13,8 @@ pub(super) const FOOTER_MAGIC: u64 = 0xf007_fee7;
 pub(super) const FOOTER_COUNTS: usize = Function::IN_DUMPI + 1;
 /// Footer: the magic, then the counts twice.
 pub(super) const FOOTER_BYTES: u64 = 8 + 2 * 4 * FOOTER_COUNTS as u64;
-/// Maximum header size: its texts have 16-bit lengths, and the mesh has few dimensions.
-const HEADER_BYTES_MAX: u64 = 256 * 1024;
+/// Maximum size of what is read of a header: version, start, and two texts of 16-bit lengths.
+const HEADER_BYTES_MAX: u64 = 3 + 8 + 2 * (2 + u16::MAX as u64);
 
 /// File offsets of the sections; 0 if absent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -509,6 +509,19 @@ mod tests {
     }
 
     #[test]
+    fn a_line_has_up_to_128_mib() {
+        const MOST: u64 = 128 << 20;
+        for (bytes, fits) in [(MOST - 1, true), (MOST, true), (MOST + 1, false)] {
+            let line = std::io::repeat(b'x').take(bytes);
+            let input = Box::new(line.chain(&b"\nversion=1.2.3\n"[..]));
+            let mut reader = TextReader::new("long.txt", input, Rank::default(), false);
+            let wrong = reader.next_call().err().map(|error| error.to_string());
+            assert_eq!(wrong.is_none(), fits, "{bytes} bytes: {wrong:?}");
+            assert_eq!(reader.info().version, fits.then_some([1, 2, 3]));
+        }
+    }
+
+    #[test]
     fn rows_go_on_until_they_are_closed() {
         let function = Function::from_name("MPI_Group_range_incl").expect("a function");
         let at = |field: &Field| matches!(field, Field::I32ss(_));

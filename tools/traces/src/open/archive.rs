@@ -14,8 +14,8 @@ use super::files::BEGINNING_BYTES;
 use super::names::{rank_name, sites_name};
 use super::spool::Spool;
 
-/// Maximum length of a name in an archive, in bytes.
-const NAME_BYTES_MAX: u64 = 64 * 1024;
+/// Maximum length of a name in an archive, with the attributes around it, in bytes.
+const NAME_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Member {
@@ -60,9 +60,12 @@ fn read_members(
             EntryType::GNULongName => long_name = Some(bounded(&mut entry).map_err(about)?),
             EntryType::XHeader => {
                 let attributes = bounded(&mut entry).map_err(about)?;
-                let mut all = tar::PaxExtensions::new(&attributes).flatten();
-                let path = all.find(|attribute| attribute.key_bytes() == b"path");
-                long_name = path.map(|path| path.value_bytes().to_vec()).or(long_name);
+                for attribute in tar::PaxExtensions::new(&attributes) {
+                    let attribute = attribute.map_err(about)?;
+                    if attribute.key_bytes() == b"path" {
+                        long_name = Some(attribute.value_bytes().to_vec());
+                    }
+                }
             }
             EntryType::Regular | EntryType::Continuous => {
                 let name = long_name
@@ -110,7 +113,11 @@ fn is_wanted(name: &str) -> bool {
 
 fn bounded(entry: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    entry.take(NAME_BYTES_MAX).read_to_end(&mut bytes)?;
+    entry.take(NAME_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > NAME_BYTES_MAX {
+        let what = format!("a file's name or attributes have more than {NAME_BYTES_MAX} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    }
     Ok(bytes)
 }
 

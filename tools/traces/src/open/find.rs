@@ -13,7 +13,7 @@ use super::decompress::{self, Compression};
 use super::files::{BEGINNING_BYTES, Files, Location, is_tar, ranges};
 use super::names::{Content, is_archive, rank_name, sites_name};
 
-/// Maximum size of a description in bytes; real ones have 150.
+/// Bytes of a description that are read; real ones have 150, and a line for each note.
 const META_BYTES_MAX: u64 = 64 * 1024;
 
 fn unsupported(path: &Path, what: String) -> TraceError {
@@ -258,9 +258,18 @@ fn choose(
 /// Reads a description: lines `key=value`.
 fn describe(place: &Location) -> Result<RunInfo, TraceError> {
     let file = place.region()?;
-    let text = file.bytes_at(0, META_BYTES_MAX)?;
-    let text = String::from_utf8_lossy(&text);
+    let mut text = file.bytes_at(0, META_BYTES_MAX)?;
     let mut run = RunInfo::default();
+    if file.length() > META_BYTES_MAX {
+        // The last line may be a part of one.
+        let whole = text.iter().rposition(|&byte| byte == b'\n');
+        text.truncate(whole.unwrap_or_default());
+        run.notices.push(format!(
+            "{} is longer than {META_BYTES_MAX} bytes: its lines beyond are not read",
+            file.name().display()
+        ));
+    }
+    let text = String::from_utf8_lossy(&text);
     for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
         match key {
             "numprocs" => run.processes = value.trim().parse().ok(),

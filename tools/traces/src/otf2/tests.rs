@@ -224,6 +224,36 @@ mod writer {
         file(&folder.join("own.def"), definitions);
         file(&folder.join("own/7.evt"), events);
     }
+
+    /// A location with its own numbers of regions and communicators, and corrections of its clock.
+    pub(super) fn location(
+        folder: &Path,
+        number: u64,
+        [regions, comms, clock]: [&[(u64, u64)]; 3],
+        events: &[Vec<u8>],
+    ) {
+        let table = |of: u8, pairs: &[(u64, u64)]| {
+            let pairs: Vec<_> = pairs
+                .iter()
+                .flat_map(|&(own, global)| [own, global])
+                .collect();
+            let size = numbers(&[pairs.len() as u64 / 2]);
+            record(5, &[vec![of], size, vec![1], numbers(&pairs)].concat())
+        };
+        let offset = |&(time, ticks): &(u64, u64)| {
+            record(6, &[&time.to_le_bytes()[..], &numbers(&[ticks])].concat())
+        };
+        let clock = clock.iter().map(offset);
+        let tables = [table(3, regions), table(6, comms)];
+        let local: Vec<_> = tables.into_iter().chain(clock).collect();
+        file(&folder.join(format!("own/{number}.def")), &local);
+        file(&folder.join(format!("own/{number}.evt")), events);
+    }
+
+    /// Events at this time and behind it.
+    pub(super) fn at(ticks: u64, events: Vec<u8>) -> Vec<u8> {
+        [vec![5], ticks.to_le_bytes().to_vec(), events].concat()
+    }
 }
 
 const FUNCTIONS: [&str; 10] = [
@@ -337,6 +367,104 @@ fn matched_probes_are_read_and_all_else_is_counted() {
     has(6, &["MPI_Imrecv Other"]);
     has(8, &["MPI_Bcast Collective"]);
     has(9, &["MPI_Bcast Other"]);
+}
+
+/// Two ranks whose records are equal but for the numbers of functions and communicators, which each
+/// maps in its own way; two requests and two probes of each kind at a time, ended in the other
+/// order; two clocks.
+#[test]
+fn two_ranks_have_their_own_numbers_and_clocks() {
+    use writer::{at, fields, group, numbers, string, within};
+    let names = [
+        "MPI_Isend",
+        "MPI_Irecv",
+        "MPI_Waitall",
+        "MPI_Mprobe",
+        "MPI_Mrecv",
+        "MPI_Imrecv",
+        "MPI_Bcast",
+        "MPI_Ssend",
+        "MPI_Test",
+        "MPI_Iprobe",
+    ];
+    let mut definitions = vec![
+        fields(5, &[100, 3]),
+        string(0, "MPI_COMM_WORLD"),
+        string(99, "more"),
+    ];
+    for (number, name) in (1..).zip(names) {
+        definitions.extend([string(number, name), fields(15, &[number, number])]);
+    }
+    definitions.extend([
+        group(0, &[7, 9], Some([4, 4])),
+        group(1, &[0, 1], Some([5, 4])),
+        group(2, &[1, 0], Some([5, 4])),
+        fields(22, &[0, 0, 1]),
+        fields(22, &[1, 99, 2]),
+    ]);
+    let single = |kind: u8, request: u64| [vec![kind], numbers(&[request])].concat();
+    let bcast = |comm: u64, root: u64, bytes: u64| {
+        let body = [vec![1], numbers(&[comm, root, bytes, bytes])].concat();
+        [vec![23, body.len() as u8], body].concat()
+    };
+    // Functions 20 to 29 and communicators 30 and 31 are this rank's numbers.
+    let events = [
+        at(10, within(20, &[fields(15, &[1, 30, 4, 40, 1])])),
+        at(12, within(20, &[fields(15, &[0, 31, 5, 50, 2])])),
+        at(14, within(21, &[single(17, 3)])),
+        within(21, &[single(17, 4)]),
+        at(16, within(28, &[single(20, 4)])),
+        at(
+            18,
+            within(
+                22,
+                &[
+                    fields(19, &[0, 31, 6, 60, 4]),
+                    single(16, 2),
+                    fields(19, &[1, 30, 7, 70, 3]),
+                    at(19, single(21, 1)),
+                ],
+            ),
+        ),
+        at(20, within(23, &[fields(89, &[1, 30, 8, 77])])),
+        within(29, &[fields(89, &[0, 31, 9, 78])]),
+        within(24, &[fields(90, &[78, 90])]),
+        within(24, &[fields(90, &[77, 80])]),
+        at(22, within(23, &[fields(89, &[1, 31, 10, 79])])),
+        within(23, &[fields(89, &[0, 30, 11, 80])]),
+        within(25, &[fields(91, &[80, 5])]),
+        within(25, &[fields(91, &[79, 6])]),
+        at(
+            24,
+            within(22, &[fields(92, &[6, 100]), fields(92, &[5, 110])]),
+        ),
+        at(26, within(26, &[bcast(30, 0, 12)])),
+        within(26, &[bcast(31, 1, 13)]),
+        at(28, within(27, &[fields(14, &[1, 30, 14, 15])])),
+    ];
+    // What one rank calls 20 is the other's 27.
+    let regions = |first: u64, last: u64| -> Vec<_> {
+        let rest = (21..27).chain(28..30).map(|own| (own, own - 19));
+        [(20, first), (27, last)].into_iter().chain(rest).collect()
+    };
+    let folder = tempfile::tempdir().expect("room");
+    writer::archive(folder.path(), &definitions, &[]);
+    let (one, other) = (regions(1, 8), regions(8, 1));
+    writer::location(
+        folder.path(),
+        7,
+        [&one, &[(30, 1), (31, 0)], &[(0, 5)]],
+        &events,
+    );
+    writer::location(
+        folder.path(),
+        9,
+        [&other, &[(30, 0), (31, 1)], &[(10, 7), (30, 27)]],
+        &events,
+    );
+    let trace = open(folder.path(), &OpenOptions::default()).expect("an archive");
+    let text = [0, 1].map(|rank| format!("rank {rank}\n{}", calls(&*trace, rank)));
+    expect_file!["two.txt"].assert_eq(&text.concat());
 }
 
 #[test]
