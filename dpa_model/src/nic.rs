@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use crate::arrivals::Arrivals;
 use crate::bin::Bin;
-use crate::block::{Block, SliceMin};
+use crate::block::Block;
 use crate::booking::FarBits;
 use crate::buffers::Buffers;
 use crate::counters::{BlockSizes, BoundaryCounters, SenderCounters};
@@ -47,10 +47,10 @@ impl Nic {
             name: NicName::fresh(),
             options: config.options,
             handlers: config.handlers,
-            slice_min: SliceMin::new(match config.slice_min {
+            slice_min: match config.slice_min {
                 0 => crate::SLICE_MIN,
                 least => least,
-            }),
+            },
             eager_limit: config.eager_limit,
             arrivals: Arrivals::new(
                 config.completion_queues,

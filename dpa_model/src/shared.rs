@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use crate::arrivals::Arrivals;
 use crate::bin::Bin;
-use crate::block::{Block, SliceMin};
+use crate::block::Block;
 use crate::booking::{Bookings, FarBits};
 use crate::buffers::Buffers;
 use crate::counters::{BlockSizes, BoundaryCounters, SenderCounters};
@@ -35,7 +35,8 @@ pub(crate) struct Shared {
     pub(crate) name: NicName,
     pub(crate) options: Options,
     pub(crate) handlers: usize,
-    pub(crate) slice_min: SliceMin,
+    /// Minimum length of a slice.
+    pub(crate) slice_min: usize,
     pub(crate) eager_limit: usize,
     pub(crate) arrivals: Arrivals,
     pub(crate) commands: Ring<Command>,
