@@ -3,7 +3,6 @@
 //! other posts.
 
 use super::due::Due;
-use crate::booking::Bookings;
 use crate::communicator::Labels;
 use crate::descriptor::state;
 use crate::free_list::FreeList;
@@ -153,10 +152,11 @@ pub(super) fn enter(
     labels: &mut Labels,
 ) -> bool {
     let Indexes {
-        bookings: Bookings { receives, far },
+        bookings,
         bins,
         view,
     } = indexes;
+    let receives = bookings.receives;
     let bin = view.bin(class, post.target.hash);
     let label = labels.next();
     // SAFETY: the communicator's tables include this bin.
@@ -173,8 +173,7 @@ pub(super) fn enter(
         state::FREE,
         "the descriptor is in use"
     );
-    // Clears the bookings of its last use, whose handlers are long done.
-    descriptor.booking.store(0, Relaxed);
+    bookings.clear(receive);
     // SAFETY: the descriptor was free and no block is running (D1).
     unsafe {
         descriptor.posted.write(|slot| {
@@ -187,9 +186,6 @@ pub(super) fn enter(
             slot.bin = bin;
             slot.capacity = post.capacity;
         });
-    }
-    if let Some(far) = far.get(receive.index()) {
-        far.clear();
     }
     step!(Posted {
         request: post.request,
