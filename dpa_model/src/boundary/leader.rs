@@ -87,19 +87,18 @@ impl Leader {
             // Checks the queues first and admits then: so a receive posted before a message was
             // sent is admitted before the match.
             let mut waiting = boundary.waiting(shared, alone, &mut left);
-            let admitted = boundary.admit(shared);
+            any |= boundary.admit(shared);
             if fault!(LookAfterAdmit) {
                 left = shared.arrivals.in_use();
                 waiting = boundary.waiting(shared, alone, &mut left);
             }
-            any |= admitted.any;
             step!(EntriesSeen {
                 first: boundary.head(),
                 count: waiting
             });
             // While a command waits for the host, messages wait, too: the host may make room at any
             // moment, and a block cut then would overtake the command.
-            if admitted.held_up && !fault!(CutPastCommands) {
+            if boundary.held_up && !fault!(CutPastCommands) {
                 break;
             }
             // A message that must wait holds up its own queue only.

@@ -20,23 +20,12 @@ pub(super) struct Group {
     /// Place and receive of the lowest handler's candidate.
     sequence: Sequence,
     receive: ReceiveId,
-    /// How alike all candidates so far are to it.
-    alike: Alike,
+    /// Whether all candidates so far are of its sequence (form c).
+    one_sequence: bool,
+    /// Whether all candidates so far are its receive (form b).
+    one_receive: bool,
     /// Successor of the receive that the last fast path took, where the next walk continues.
     cursor: ReceiveId,
-}
-
-/// How alike a group's candidates are, in rising order. A whole word, because a card stores single
-/// bytes slowly.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[repr(u32)]
-enum Alike {
-    /// Nothing relevant in common.
-    Nothing,
-    /// One sequence (form c).
-    Sequence,
-    /// One receive (form b).
-    Receive,
 }
 
 impl Group {
@@ -51,7 +40,8 @@ impl Group {
                 label: Label(0),
             },
             receive: ReceiveId::NIL,
-            alike: Alike::Nothing,
+            one_sequence: false,
+            one_receive: false,
             cursor: ReceiveId::NIL,
         }
     }
@@ -68,16 +58,11 @@ impl Group {
     fn add(&mut self, candidate: ReceiveId, sequence: Sequence) {
         if self.count == 0 && candidate != ReceiveId::NIL {
             (self.sequence, self.receive, self.cursor) = (sequence, candidate, candidate);
-            self.alike = Alike::Receive;
+            (self.one_sequence, self.one_receive) = (true, true);
         }
-        let this = if candidate == ReceiveId::NIL || !sequence.is_same_sequence(self.sequence) {
-            Alike::Nothing
-        } else if candidate != self.receive {
-            Alike::Sequence
-        } else {
-            Alike::Receive
-        };
-        self.alike = self.alike.min(this);
+        self.one_sequence &=
+            candidate != ReceiveId::NIL && sequence.is_same_sequence(self.sequence);
+        self.one_receive &= self.one_sequence && candidate == self.receive;
         self.count += 1;
     }
 
@@ -120,10 +105,10 @@ impl Group {
                     slice.block.count == nic.handlers
                         && nic.bookings().all_below(candidate, nic.handlers)
                 };
-                self.alike == Alike::Receive && (fault!(FastLiteralUnbooked) || all_booked())
+                self.one_receive && (fault!(FastLiteralUnbooked) || all_booked())
             }
-            FastPath::Prefix => self.alike == Alike::Receive,
-            FastPath::Sequence => self.alike >= Alike::Sequence || fault!(FastByAny),
+            FastPath::Prefix => self.one_receive,
+            FastPath::Sequence => self.one_sequence || fault!(FastByAny),
         }
     }
 
@@ -222,15 +207,15 @@ pub(super) fn choose_in_domain(
         if !group.begins_with(candidate) {
             let (_, sequence) = slice.claim(handler, Some(comm), candidate);
             group.add(candidate, sequence);
-            let is_strange = || {
+            let is_in_other_bin = || {
                 nic.bin_of(candidate) != nic.bin_of(group.receive)
                     && !fault!(DomainsOfAllCommunicators)
             };
-            if group.alike == Alike::Sequence && is_strange() {
-                group.alike = Alike::Nothing;
+            if group.one_sequence && !group.one_receive && is_in_other_bin() {
+                group.one_sequence = false;
             }
         }
-        if group.alike == Alike::Nothing && !fault!(FastByAny) {
+        if !group.one_sequence && !fault!(FastByAny) {
             return refuse(&counters.refused_mixed);
         }
     }
@@ -325,14 +310,16 @@ mod tests {
         group.add(of(5), sequence);
         assert!(group.begins_with(of(5)) && !group.begins_with(of(6)));
         group.add(of(5), sequence);
-        assert_eq!((group.count, group.alike), (2, Alike::Receive));
+        assert_eq!((group.count, group.one_sequence), (2, true));
+        assert!(group.one_receive);
         group.add(of(6), sequence);
-        assert_eq!((group.count, group.alike), (3, Alike::Sequence));
+        assert_eq!((group.count, group.one_sequence), (3, true));
+        assert!(!group.one_receive);
         group.add(ReceiveId::NIL, sequence);
-        assert_eq!((group.count, group.alike), (4, Alike::Nothing));
+        assert_eq!((group.count, group.one_sequence), (4, false));
         let mut group = Group::new(CommId(1));
         group.add(ReceiveId::NIL, sequence);
         group.add(of(5), sequence);
-        assert_eq!((group.count, group.alike), (2, Alike::Nothing));
+        assert_eq!((group.count, group.one_sequence), (2, false));
     }
 }
