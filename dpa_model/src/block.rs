@@ -21,7 +21,7 @@
 //!
 //! | writer | reader | publishes |
 //! |---|---|---|
-//! | `publish`: published, Release | `published`: Acquire | `info`, everything the boundary wrote (receives, chains, views), the entries |
+//! | `publish`: published, Release | `next_for`: Acquire | `info`, everything the boundary wrote (receives, chains, views), the entries |
 //! | `reach(BOOKED)`: progress, Release | `wait_for(BOOKED)`: Acquire | candidates, bookings |
 //! | `reach(MATCHED)`: progress, Release | `wait_for(MATCHED)`: Acquire | consumption by lower handlers (S13) |
 //! | `reach(FINISHED)`: progress, Release | leader's `wait_for(FINISHED)`: Acquire | what was taken, unlinked chains, the end of all reads |
@@ -45,23 +45,6 @@ use crate::{Barrier, Domains};
 const SLICE_BITS: u32 = 12;
 const SLICES: u64 = (1 << SLICE_BITS) - 1;
 const _: () = assert!(crate::HANDLERS_MAX <= SLICES as usize);
-
-/// The word with which the leader starts a block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Published(u64);
-
-impl Published {
-    /// The low 52 bits of the block's number: more blocks than any worker sleeps through.
-    #[inline]
-    pub(crate) fn number(self) -> u64 {
-        self.0 >> SLICE_BITS
-    }
-
-    #[inline]
-    pub(crate) fn slices(self) -> usize {
-        (self.0 & SLICES) as usize
-    }
-}
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BlockInfo {
@@ -95,61 +78,6 @@ impl BlockInfo {
             return slice..slice + 1;
         }
         slice * self.count / self.slices..(slice + 1) * self.count / self.slices
-    }
-}
-
-/// The minimum length of a slice, as a reciprocal factor: a card's units divide slowly.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SliceMin(usize);
-
-impl SliceMin {
-    /// Enough bits that rounding changes no quotient of two numbers up to the widest block.
-    const BITS: u32 = 16;
-
-    pub(crate) fn new(least: usize) -> Self {
-        Self((1usize << Self::BITS).div_ceil(least))
-    }
-
-    /// Number of slices in a block of `count` messages.
-    #[inline]
-    pub(crate) fn slices_of(self, count: usize) -> usize {
-        (count * self.0) >> Self::BITS
-    }
-}
-
-/// The keys of the handlers below one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Keys<'a>(&'a [AtomicU64]);
-
-impl Keys<'_> {
-    /// Keys between two tests for the end.
-    const ROW: usize = 8;
-
-    #[inline(always)]
-    pub(crate) fn find(self, from: usize, wanted: impl Fn(DomainKey) -> bool) -> Option<usize> {
-        let is_wanted = |key: &AtomicU64| wanted(DomainKey(key.load(Relaxed)));
-        let rows = self.0[from..].chunks_exact(Self::ROW);
-        let at = from + Self::ROW * rows.take_while(|row| !row.iter().any(is_wanted)).count();
-        self.0[at..]
-            .iter()
-            .position(is_wanted)
-            .map(|behind| at + behind)
-    }
-
-    #[inline(always)]
-    pub(crate) fn find_last(self, wanted: impl Fn(DomainKey) -> bool) -> Option<usize> {
-        self.0
-            .iter()
-            .rposition(|key| wanted(DomainKey(key.load(Relaxed))))
-    }
-
-    #[inline(always)]
-    pub(crate) fn each_from(self, from: usize, mut see: impl FnMut(DomainKey)) {
-        let mut see = |key: &AtomicU64| see(DomainKey(key.load(Relaxed)));
-        let rows = self.0[from..].chunks_exact(Self::ROW);
-        let rest = rows.remainder();
-        rows.for_each(|row| row.iter().for_each(&mut see));
-        rest.iter().for_each(see);
     }
 }
 
@@ -215,19 +143,21 @@ impl Block {
         );
     }
 
-    /// The word of the last published block.
-    pub(crate) fn published(&self) -> Published {
-        Published(self.published.load(weak!(Acquire)))
-    }
-
-    /// The published block; only for a worker with a slice in it.
+    /// The published block, if it has a slice for the worker and is not `seen`, the number of the
+    /// last block that the worker saw. Only the low 52 bits of numbers count: more blocks than any
+    /// worker sleeps through.
     ///
     /// # Safety
-    /// `published` showed a block with a slice for the calling worker, which has not reached its
-    /// phase 3.
-    pub(crate) unsafe fn info(&self) -> BlockInfo {
+    /// The caller is this worker. It runs the slice to phase 3 before it calls again, with the
+    /// `seen` of the last call.
+    pub(crate) unsafe fn next_for(&self, worker: WorkerId, seen: &mut u64) -> Option<BlockInfo> {
+        let published = self.published.load(weak!(Acquire));
+        let (number, slices) = (published >> SLICE_BITS, published & SLICES);
+        if core::mem::replace(seen, number) == number || worker.0 >= slices as usize {
+            return None;
+        }
         // SAFETY: the leader writes `info` again only after this worker's phase 3 (K3).
-        unsafe { self.info.read(|info| *info) }
+        Some(unsafe { self.info.read(|info| *info) })
     }
 
     /// Publishes that every handler of this worker's slice has passed `phase`.
@@ -337,9 +267,10 @@ impl Block {
         DomainKey(self.keys[handler].load(Relaxed))
     }
 
+    /// The keys of the handlers below one.
     #[inline(always)]
-    pub(crate) fn keys(&self, handler: usize) -> Keys<'_> {
-        Keys(&self.keys[..handler])
+    pub(crate) fn keys(&self, handler: usize) -> &[AtomicU64] {
+        &self.keys[..handler]
     }
 
     /// Makes all keys those of no block; leader only, between blocks.
@@ -403,16 +334,6 @@ mod tests {
                     (0..count).all(|at| of(at).contains(&at)),
                     "{count} in {slices}"
                 );
-            }
-        }
-    }
-
-    #[test]
-    fn a_factor_divides_as_a_division_does() {
-        for least in 1..=HANDLERS_MAX {
-            for count in 0..=HANDLERS_MAX {
-                let slices = SliceMin::new(least).slices_of(count);
-                assert_eq!(slices, count / least, "{count} / {least}");
             }
         }
     }

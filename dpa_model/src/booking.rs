@@ -11,7 +11,7 @@
 use alloc::boxed::Box;
 
 use crate::descriptor::Descriptor;
-use crate::number::{ReceiveId, indexed};
+use crate::number::{ReceiveId, unchecked};
 use crate::sync::{AtomicU64, Relaxed};
 
 /// Widest block: BlueField-3's DPA has 256 threads, each of which runs one handler.
@@ -22,34 +22,22 @@ const NEAR: usize = 64;
 
 const WORDS: usize = HANDLERS_MAX / 64;
 
-/// The bits of the handlers from [`NEAR`] on.
-#[derive(Debug)]
-pub(crate) struct FarBits([AtomicU64; WORDS - 1]);
+/// Words of a receive for the handlers from [`NEAR`] on.
+const FAR_WORDS: usize = WORDS - 1;
 
-impl FarBits {
-    pub(crate) const BYTES: usize = size_of::<Self>();
+/// Bytes of a receive for the handlers from [`NEAR`] on.
+pub(crate) const FAR_BYTES: usize = FAR_WORDS * size_of::<AtomicU64>();
 
-    /// Length of the table of far bits.
-    pub(crate) fn places(receives: usize, handlers: usize) -> usize {
-        if handlers > NEAR { receives } else { 0 }
-    }
-
-    /// The far bits of `receives` receives; empty if all handlers fit the descriptor.
-    pub(crate) fn table(receives: usize, handlers: usize) -> Box<[Self]> {
-        let places = 0..Self::places(receives, handlers);
-        places
-            .map(|_| Self(core::array::from_fn(|_| AtomicU64::new(0))))
-            .collect()
-    }
-
-    #[cold]
-    pub(crate) fn clear(&self) {
-        // ordering: the boundary clears the words between two blocks, which order it.
-        self.0.iter().for_each(|word| word.store(0, Relaxed));
-    }
+/// Number of receives in the table of far bits: none if all handlers fit the descriptor.
+pub(crate) fn far_receives(receives: usize, handlers: usize) -> usize {
+    if handlers > NEAR { receives } else { 0 }
 }
 
-indexed!([FarBits] by ReceiveId);
+/// The table of far bits, [`FAR_WORDS`] words for each receive.
+pub(crate) fn far_table(receives: usize, handlers: usize) -> Box<[AtomicU64]> {
+    let words = FAR_WORDS * far_receives(receives, handlers);
+    (0..words).map(|_| AtomicU64::new(0)).collect()
+}
 
 #[inline]
 fn bit(handler: usize) -> u64 {
@@ -60,16 +48,24 @@ fn bit(handler: usize) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bookings<'a> {
     pub(crate) receives: &'a [Descriptor],
-    pub(crate) far: &'a [FarBits],
+    /// Empty, or [`FAR_WORDS`] words for each receive.
+    pub(crate) far: &'a [AtomicU64],
 }
 
 impl<'a> Bookings<'a> {
+    /// The words of a receive for the handlers from [`NEAR`] on, if the NIC has such handlers.
+    #[inline]
+    fn far_words(self, receive: ReceiveId) -> &'a [AtomicU64] {
+        let first = receive.index() * FAR_WORDS;
+        self.far.get(first..first + FAR_WORDS).unwrap_or_default()
+    }
+
     #[inline]
     fn word(self, receive: ReceiveId, handler: usize) -> &'a AtomicU64 {
         if handler < NEAR {
             &self.receives[receive].booking
         } else {
-            &self.far[receive].0[handler / 64 - 1]
+            &self.far_words(receive)[handler / 64 - 1]
         }
     }
 
@@ -84,6 +80,25 @@ impl<'a> Bookings<'a> {
         self.word(receive, handler).fetch_or(bit, Relaxed);
     }
 
+    /// Clears the bits of a receive's last use, whose handlers are long done.
+    #[inline]
+    pub(crate) fn clear(self, receive: ReceiveId) {
+        // ordering: the boundary clears the words between two blocks, which order it.
+        // SAFETY: the free list made the number.
+        unsafe { unchecked(self.receives, receive) }
+            .booking
+            .store(0, Relaxed);
+        if !self.far.is_empty() {
+            self.clear_far(receive);
+        }
+    }
+
+    #[cold]
+    fn clear_far(self, receive: ReceiveId) {
+        let words = self.far_words(receive);
+        words.iter().for_each(|word| word.store(0, Relaxed));
+    }
+
     /// Whether a handler below `handler` has booked the receive.
     #[inline]
     pub(crate) fn any_below(self, receive: ReceiveId, handler: usize) -> bool {
@@ -92,12 +107,7 @@ impl<'a> Bookings<'a> {
         if handler < NEAR {
             return below(near, bit(handler) - 1);
         }
-        let far = self
-            .far
-            .get(receive.index())
-            .into_iter()
-            .flat_map(|far| &far.0);
-        let words = core::iter::once(near).chain(far);
+        let words = core::iter::once(near).chain(self.far_words(receive));
         words
             .zip(HandlerSet::below(handler).0)
             .any(|(word, bits)| below(word, bits))
@@ -155,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_booking_is_seen_by_higher_handlers_only() {
-        let (receives, far) = (table(2), FarBits::table(2, HANDLERS_MAX));
+        let (receives, far) = (table(2), far_table(2, HANDLERS_MAX));
         let bookings = Bookings {
             receives: &receives,
             far: &far,
@@ -171,8 +181,7 @@ mod tests {
                     );
                     assert!(!bookings.any_below(ReceiveId(0), handler));
                 }
-                receives[1].booking.store(0, Relaxed);
-                far[1].clear();
+                bookings.clear(ReceiveId(1));
                 assert!(!bookings.any_below(ReceiveId(1), HANDLERS_MAX - 1));
             }
         }
@@ -181,8 +190,8 @@ mod tests {
     #[test]
     fn all_have_booked_when_the_last_has() {
         for handlers in [1, 2, 63, 64, 65, 128, 200, HANDLERS_MAX] {
-            let (receives, far) = (table(1), FarBits::table(1, handlers));
-            assert_eq!(far.len(), usize::from(handlers > NEAR));
+            let (receives, far) = (table(1), far_table(1, handlers));
+            assert_eq!(far.len(), FAR_WORDS * usize::from(handlers > NEAR));
             let bookings = Bookings {
                 receives: &receives,
                 far: &far,

@@ -3,7 +3,7 @@
 use crate::bin::BIN_BYTES;
 use crate::bitmap::Bitmap;
 use crate::block::Block;
-use crate::booking::FarBits;
+use crate::booking::{FAR_BYTES, far_receives};
 use crate::buffers::Buffers;
 use crate::config::bins_of_communicator;
 use crate::descriptor::DESCRIPTOR_BYTES;
@@ -71,13 +71,13 @@ impl Footprint {
         };
         let of_queues = |each: usize| each.saturating_mul(config.completion_queues);
         let bins = config.total_index_bins();
-        let far_bits = FarBits::places(config.receives, config.handlers);
+        let far_bits = far_receives(config.receives, config.handlers);
         let bitmaps = usize::from(config.options.barrier == Barrier::Bitmap);
         let keyed = usize::from(config.options.domains == Domains::Keyed);
         Self {
             lines: [
                 nic("receive descriptors", config.receives, DESCRIPTOR_BYTES),
-                nic("bookings of handlers from 64 on", far_bits, FarBits::BYTES),
+                nic("bookings of handlers from 64 on", far_bits, FAR_BYTES),
                 nic("free descriptor numbers", config.receives, 4),
                 nic("bins of posted receives", bins, BIN_BYTES),
                 nic(

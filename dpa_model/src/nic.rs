@@ -4,8 +4,8 @@ use alloc::sync::Arc;
 
 use crate::arrivals::Arrivals;
 use crate::bin::Bin;
-use crate::block::{Block, SliceMin};
-use crate::booking::FarBits;
+use crate::block::Block;
+use crate::booking::far_table;
 use crate::buffers::Buffers;
 use crate::counters::{BlockSizes, BoundaryCounters, SenderCounters};
 use crate::descriptor::table;
@@ -47,10 +47,10 @@ impl Nic {
             name: NicName::fresh(),
             options: config.options,
             handlers: config.handlers,
-            slice_min: SliceMin::new(match config.slice_min {
+            slice_min: match config.slice_min {
                 0 => crate::SLICE_MIN,
                 least => least,
-            }),
+            },
             eager_limit: config.eager_limit,
             arrivals: Arrivals::new(
                 config.completion_queues,
@@ -62,7 +62,7 @@ impl Nic {
             completions: Ring::new(config.completion_ring),
             staging: Buffers::new(config.completion_ring, config.eager_limit),
             receives: table(config.receives),
-            far_bits: FarBits::table(config.receives, config.handlers),
+            far_bits: far_table(config.receives, config.handlers),
             bins: (0..config.total_index_bins())
                 .map(|_| Bin::empty())
                 .collect(),

@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 
 use crate::arrivals::Arrivals;
 use crate::bin::Bin;
-use crate::block::{Block, SliceMin};
-use crate::booking::{Bookings, FarBits};
+use crate::block::Block;
+use crate::booking::Bookings;
 use crate::buffers::Buffers;
 use crate::counters::{BlockSizes, BoundaryCounters, SenderCounters};
 use crate::descriptor::Descriptor;
@@ -35,7 +35,8 @@ pub(crate) struct Shared {
     pub(crate) name: NicName,
     pub(crate) options: Options,
     pub(crate) handlers: usize,
-    pub(crate) slice_min: SliceMin,
+    /// Minimum length of a slice.
+    pub(crate) slice_min: usize,
     pub(crate) eager_limit: usize,
     pub(crate) arrivals: Arrivals,
     pub(crate) commands: Ring<Command>,
@@ -43,7 +44,7 @@ pub(crate) struct Shared {
     /// Payloads of forwarded messages, one buffer per position of the completion ring.
     pub(crate) staging: Buffers,
     pub(crate) receives: Box<[Descriptor]>,
-    pub(crate) far_bits: Box<[FarBits]>,
+    pub(crate) far_bits: Box<[AtomicU64]>,
     pub(crate) bins: Box<[Bin]>,
     /// Written by the boundary, constant inside a block.
     pub(crate) views: Box<[PlainCell<CommView>]>,

@@ -122,7 +122,7 @@ const ADMIT: &str = "*Boundary*admit*";
 const ROUND: &str = "*Leader*round*";
 
 /// All phases of a worker's slice of a shared block.
-const PHASES: &str = "*matching::run";
+const PHASES: &str = "*matching::run_slice";
 const COLLECT: &str = "*collect_window*";
 /// Runs per count, of which the least counts, where a run may do more than needed: UCX's set-up,
 /// and polls of workers that wait for each other.

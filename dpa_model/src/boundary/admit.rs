@@ -4,7 +4,6 @@ use core::ops::Range;
 
 use super::Boundary;
 use super::commands::{find_stored, present, unlink_stored};
-use super::due::Due;
 use super::post_batch::PostBatch;
 use crate::communicator::{Communicator, Home};
 use crate::config::Order;
@@ -14,57 +13,39 @@ use crate::matching::deliver_stored;
 use crate::message::{Command, Completion, Post, Target};
 use crate::number::StoredId;
 use crate::shared::Shared;
+use crate::sync::Peek;
 use crate::unexpected::{LINKED_ALWAYS, UnexpectedStore};
 use crate::{CommId, WildcardClass};
 
-/// Result of admitting the due commands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Admitted {
-    /// Whether any was executed.
-    pub(super) any: bool,
-    /// Whether one had to wait, because the completion ring is full.
-    pub(super) held_up: bool,
-}
-
 impl Boundary {
-    /// Executes the due commands, at most one queue's length, so that arrivals do not starve.
-    /// Returns whether there were any, and whether a due one had to wait.
+    /// Executes the due commands, at most one queue's length, so that arrivals do not starve. Stops
+    /// when the completion ring is full, and records that in `held_up`. Returns whether any was
+    /// executed.
     #[inline]
-    pub(super) fn admit(&mut self, nic: &Shared) -> Admitted {
-        if nic.commands.stamp_if_ready(self.commands_head).is_none() {
-            return Admitted {
-                any: false,
-                held_up: false,
-            };
-        }
-        self.admit_waiting(nic)
+    pub(super) fn admit(&mut self, nic: &Shared) -> bool {
+        self.held_up = false;
+        nic.commands.stamp_if_ready(self.commands_head).is_some() && self.admit_waiting(nic)
     }
 
     #[inline(never)]
-    fn admit_waiting(&mut self, nic: &Shared) -> Admitted {
-        let stamped = nic.options.order == Order::Stamped;
-        let due = Due {
-            nic,
-            first: self.commands_head,
-            until: if stamped { self.matched } else { u64::MAX },
-        };
+    fn admit_waiting(&mut self, nic: &Shared) -> bool {
         let most = nic.commands.depth() as usize;
-        let (mut admitted, mut held_up) = (0, false);
+        let mut admitted = 0;
         // Before this place the ring has room for every result: no command has more than one.
         let mut sure = 0;
-        while admitted < most && due.is(admitted) {
+        while admitted < most && self.is_due(nic, admitted) {
             if admitted == sure {
                 let room = self.results_room(nic, 1);
                 if room == 0 {
                     nic.boundary_counters.ring_full.add(1);
-                    held_up = true;
+                    self.held_up = true;
                     break;
                 }
                 sure = most.min(admitted + room);
             }
-            match *due.begin(admitted) {
+            match *begin(nic, self.commands_head + admitted as u64) {
                 Command::Post(ref post) => {
-                    let posted = self.post(due, post, admitted..sure);
+                    let posted = self.post(nic, post, admitted..sure);
                     self.commands_done += posted as u64;
                     admitted += posted;
                     continue;
@@ -87,20 +68,35 @@ impl Boundary {
             step!(BoundaryEnds);
         }
         if admitted > 0 {
-            self.commands_head = due.position(admitted);
+            self.commands_head += admitted as u64;
             nic.commands.release(self.commands_head);
             nic.boundary_counters.commands.add(admitted as u64);
         }
-        Admitted {
-            any: admitted > 0,
-            held_up,
+        admitted > 0
+    }
+
+    /// Whether the command at a place behind the head is ready and follows no later arrival.
+    #[inline]
+    fn is_due(&self, nic: &Shared, place: usize) -> bool {
+        nic.commands
+            .stamp_if_ready(self.commands_head + place as u64)
+            .is_some_and(|stamp| stamp <= self.last_due_stamp(nic))
+    }
+
+    /// The last stamp of due commands: those that follow later arrivals have a higher one.
+    #[inline]
+    fn last_due_stamp(&self, nic: &Shared) -> u64 {
+        if nic.options.order == Order::Stamped {
+            self.matched
+        } else {
+            u64::MAX
         }
     }
 
     /// Executes a post and the similar posts that follow it, up to the end of `places`. Returns how
     /// many.
     #[inline]
-    fn post(&mut self, due: Due<'_>, post: &Post, places: Range<usize>) -> usize {
+    fn post(&mut self, nic: &Shared, post: &Post, places: Range<usize>) -> usize {
         let Post {
             comm,
             target: Target { class, .. },
@@ -108,13 +104,13 @@ impl Boundary {
             ..
         } = *post;
         let Some(control) = present(&mut self.comms, comm) else {
-            self.forward_post(due.nic, request, comm);
+            self.forward_post(nic, request, comm);
             step!(BoundaryEnds);
             return 1;
         };
         if !control.allowed.contains(class) {
-            due.nic.boundary_counters.posts.add(1);
-            self.report(due.nic, Completion::Refused { request });
+            nic.boundary_counters.posts.add(1);
+            self.report(nic, Completion::Refused { request });
             step!(BoundaryEnds);
             return 1;
         }
@@ -122,13 +118,13 @@ impl Boundary {
             link_for(&mut self.unexpected, control, class);
         }
         // In many programs receives come one by one.
-        if due.is(places.start + 1) {
-            let posted = self.post_batch(due, comm, class, places);
+        if self.is_due(nic, places.start + 1) {
+            let posted = self.post_batch(nic, comm, class, places);
             if posted > 0 {
                 return posted;
             }
         }
-        self.post_one(due.nic, post);
+        self.post_one(nic, post);
         step!(BoundaryEnds);
         1
     }
@@ -138,13 +134,13 @@ impl Boundary {
     #[inline(never)]
     fn post_batch(
         &mut self,
-        due: Due<'_>,
+        nic: &Shared,
         comm: CommId,
         class: WildcardClass,
         places: Range<usize>,
     ) -> usize {
-        let nic = due.nic;
-        let first = due.position(places.start);
+        let first = self.commands_head + places.start as u64;
+        let last_stamp = self.last_due_stamp(nic);
         let adjacent = places.len().min(nic.commands.until_end(first));
         let Self {
             comms,
@@ -155,11 +151,11 @@ impl Boundary {
         } = self;
         let control = &mut comms[comm.0 as usize];
         let batch = PostBatch {
-            due,
+            nic,
             comm,
             indexes: nic.indexes(control.view),
             commands: nic.commands.stretch(first, adjacent),
-            place: places.start,
+            last_stamp,
         };
         if control.unexpected > 0 {
             if control.linked != LINKED_ALWAYS {
@@ -249,6 +245,22 @@ impl Boundary {
         self.count_forwarded(comm);
         self.report(nic, Completion::PostForwarded { request });
     }
+}
+
+/// The command at a position, which is executed now; reports the step. Read in place: a copy costs
+/// more than executing the most common one.
+#[inline]
+pub(super) fn begin(nic: &Shared, position: u64) -> Peek<'_, Command> {
+    if fault!(CommandReleasedEarly) {
+        nic.commands.release(position + 1);
+    }
+    // SAFETY: seen ready, and released only at the end of `admit`.
+    let command = unsafe { nic.commands.peek(position) };
+    if fault!(CommandReleasedInUse) {
+        nic.commands.release(position + 1);
+    }
+    step!(CommandBegins);
+    command
 }
 
 /// Delivers an unlinked message and frees its memory.

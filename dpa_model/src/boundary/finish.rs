@@ -7,7 +7,6 @@ use crate::booking::HandlerSet;
 use crate::communicator::Home;
 use crate::hash::Hashes;
 use crate::index::CommView;
-use crate::matching::{Matched, OnlyTaken};
 use crate::message::{Completion, Entry, Message, Protocol};
 use crate::number::{ReceiveId, StoredId};
 use crate::shared::Shared;
@@ -28,21 +27,21 @@ pub(super) struct Inbox {
 
 impl Boundary {
     /// Ends a block that the leader ran alone: its handlers' receives are unlinked and free
-    /// already.
+    /// already. `all_of`: the communicator, if all messages are of one and have a receive.
     #[inline]
     pub(super) fn finish_alone(
         &mut self,
         nic: &Shared,
         block: &BlockInfo,
-        matched: Matched,
+        all_of: Option<CommId>,
         taken: &[ReceiveId],
     ) {
-        if let Matched::AllOf(comm) = matched {
-            self.free_receives.give_all(taken);
-            self.count_all_left(nic, comm, taken);
-            return self.release(nic, block, taken.len());
-        }
-        self.finish_unmatched(nic, block, matched, taken);
+        let Some(comm) = all_of else {
+            return self.finish_unmatched(nic, block, taken);
+        };
+        self.free_receives.give_all(taken);
+        self.count_all_left(nic, comm, taken);
+        self.release(nic, block, taken.len());
     }
 
     /// Ends a block of one message that the leader ran alone.
@@ -51,35 +50,23 @@ impl Boundary {
         &mut self,
         nic: &Shared,
         block: &BlockInfo,
-        taken: Option<OnlyTaken>,
+        taken: Option<ReceiveId>,
     ) {
-        let Some(OnlyTaken {
-            comm,
-            class,
-            receive,
-        }) = taken
-        else {
-            return self.finish_unmatched(nic, block, Matched::Nothing, &[ReceiveId::NIL]);
+        let Some(receive) = taken else {
+            return self.finish_unmatched(nic, block, &[ReceiveId::NIL]);
         };
         self.free_receives.give(receive);
-        self.count_left(nic, comm, class, 1);
+        // SAFETY: the boundary (D1).
+        let class = unsafe { nic.receives[receive].posted.peek() }.run.class();
+        self.count_left(nic, comm_of(nic, block, 0), class, 1);
         self.release(nic, block, 1);
     }
 
     /// Ends a lone block in which a handler has no receive, or communicators differ.
     #[inline(never)]
-    fn finish_unmatched(
-        &mut self,
-        nic: &Shared,
-        block: &BlockInfo,
-        matched: Matched,
-        taken: &[ReceiveId],
-    ) {
+    fn finish_unmatched(&mut self, nic: &Shared, block: &BlockInfo, taken: &[ReceiveId]) {
         let is_left = |receive: &&ReceiveId| **receive == ReceiveId::NIL;
-        let first_left = match matched {
-            Matched::Nothing => block.count,
-            _ => taken.iter().take_while(is_left).count(),
-        };
+        let first_left = taken.iter().take_while(is_left).count();
         let stored = self.store_batch(nic, block, first_left);
         if stored == block.count {
             return self.release(nic, block, 0);

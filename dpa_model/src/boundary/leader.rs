@@ -87,19 +87,18 @@ impl Leader {
             // Checks the queues first and admits then: so a receive posted before a message was
             // sent is admitted before the match.
             let mut waiting = boundary.waiting(shared, alone, &mut left);
-            let admitted = boundary.admit(shared);
+            any |= boundary.admit(shared);
             if fault!(LookAfterAdmit) {
                 left = shared.arrivals.in_use();
                 waiting = boundary.waiting(shared, alone, &mut left);
             }
-            any |= admitted.any;
             step!(EntriesSeen {
                 first: boundary.head(),
                 count: waiting
             });
             // While a command waits for the host, messages wait, too: the host may make room at any
             // moment, and a block cut then would overtake the command.
-            if admitted.held_up && !fault!(CutPastCommands) {
+            if boundary.held_up && !fault!(CutPastCommands) {
                 break;
             }
             // A message that must wait holds up its own queue only.
@@ -143,8 +142,8 @@ impl Leader {
             boundary.finish_only(nic, &block, taken);
             return true;
         }
-        let matched = run_in_order(nic, &block, scratch);
-        boundary.finish_alone(nic, &block, matched, &scratch.receives()[..block.count]);
+        let all_of = run_in_order(nic, &block, scratch);
+        boundary.finish_alone(nic, &block, all_of, &scratch.receives()[..block.count]);
         true
     }
 
@@ -263,7 +262,7 @@ fn record_block(nic: &Shared, block: &BlockInfo) {
 
 #[inline]
 fn slices(nic: &Shared, block: &BlockInfo, most: usize) -> usize {
-    nic.slice_min.slices_of(block.count).clamp(1, most)
+    (block.count / nic.slice_min).clamp(1, most)
 }
 
 /// No receive that was booked survives its block (S7).
@@ -306,16 +305,11 @@ impl Worker {
     /// Runs this worker's slice if a block with one was published since the last call. Returns
     /// whether it ran one.
     pub fn round(&mut self) -> bool {
-        let published = self.shared.block.published();
-        if published.number() == self.seen {
+        // SAFETY: this worker runs the slice that it gets, and keeps `seen` for the next call.
+        let block = unsafe { self.shared.block.next_for(self.worker, &mut self.seen) };
+        let Some(block) = block else {
             return false;
-        }
-        self.seen = published.number();
-        if self.worker.0 >= published.slices() {
-            return false;
-        }
-        // SAFETY: the block has a slice for this worker, which has not run it: the numbers differ.
-        let block = unsafe { self.shared.block.info() };
+        };
         run_slice(&self.shared, &block, self.worker, &mut self.scratch);
         true
     }

@@ -6,7 +6,6 @@ mod commands;
 mod cut;
 #[cfg(feature = "ends")]
 mod direct;
-mod due;
 mod finish;
 mod leader;
 mod post_batch;
@@ -41,6 +40,8 @@ pub(crate) struct Boundary {
     commands_head: u64,
     /// Commands admitted that count in stamps.
     commands_done: u64,
+    /// A due command waits for the host, because the completion ring is full.
+    held_up: bool,
     /// The last hand-back was accepted: the receives that follow it are posted.
     taking_back: bool,
     /// Messages matched so far, of all completion queues.
@@ -81,6 +82,7 @@ impl Boundary {
             ),
             commands_head: 0,
             commands_done: 0,
+            held_up: false,
             taking_back: false,
             matched: 0,
             fronts: nic

@@ -2,8 +2,7 @@
 //! unexpected messages and for posts while no message waits. The loop in `admit.rs` handles all
 //! other posts.
 
-use super::due::Due;
-use crate::booking::Bookings;
+use super::admit::begin;
 use crate::communicator::Labels;
 use crate::descriptor::state;
 use crate::free_list::FreeList;
@@ -11,6 +10,7 @@ use crate::index::Indexes;
 use crate::message::{Command, Completion, Message, Post, one_word};
 use crate::number::{ReceiveId, unchecked};
 use crate::ring::Stretch;
+use crate::shared::Shared;
 use crate::sync::{Peek, Relaxed};
 use crate::unexpected::{LINKED_ALWAYS, UnexpectedStore};
 use crate::{CommId, Envelope, WildcardClass};
@@ -23,30 +23,31 @@ fn is_post(command: &Command, comm: CommId, class: WildcardClass) -> bool {
 
 /// Posts of one communicator and class; the first is being executed.
 pub(super) struct PostBatch<'a> {
-    pub(super) due: Due<'a>,
+    pub(super) nic: &'a Shared,
     pub(super) comm: CommId,
     /// The indexes of the communicator.
     pub(super) indexes: Indexes<'a>,
-    /// The commands from `place` on.
+    /// The commands from the first post on.
     pub(super) commands: Stretch<'a, Command>,
-    pub(super) place: usize,
+    /// The last stamp of due commands.
+    pub(super) last_stamp: u64,
 }
 
 impl PostBatch<'_> {
     /// The post at a place of the batch, if it is due and belongs to the batch.
     #[inline]
-    fn look(&self, class: WildcardClass, place: usize) -> Option<Peek<'_, Command>> {
+    fn peek(&self, class: WildcardClass, place: usize) -> Option<Peek<'_, Command>> {
         let stamp = self.commands.stamp_if_ready(place)?;
         // SAFETY: seen ready, and released only at the end of `admit`.
         let command = unsafe { self.commands.peek(place) };
-        (stamp <= self.due.until && is_post(&command, self.comm, class)).then_some(command)
+        (stamp <= self.last_stamp && is_post(&command, self.comm, class)).then_some(command)
     }
 
     /// Reports the step of a post that is executed now.
     #[inline]
     fn begin(&self, place: usize) {
         if place > 0 {
-            self.due.begin(self.place + place);
+            begin(self.nic, self.commands.position(place));
         }
     }
 
@@ -64,7 +65,7 @@ impl PostBatch<'_> {
         let mut own = *labels;
         let (mut posts, mut collisions) = (0, 0);
         for receive in free.next() {
-            let command = batch.look(class, posts);
+            let command = batch.peek(class, posts);
             let Some(Command::Post(post)) = command.as_deref() else {
                 break;
             };
@@ -76,7 +77,7 @@ impl PostBatch<'_> {
         }
         free.take_all(posts);
         *labels = own;
-        batch.due.nic.boundary_counters.collisions.add(collisions);
+        batch.nic.boundary_counters.collisions.add(collisions);
         posts
     }
 
@@ -92,14 +93,14 @@ impl PostBatch<'_> {
     ) -> usize {
         let batch = Self { ..*self };
         let class = WildcardClass::ALL[CLASS];
-        let completions = &batch.due.nic.completions;
+        let completions = &batch.nic.completions;
         let first = *results_tail;
         let results = completions.stretch(first, completions.until_end(first));
         let most = results.places().len().min(stored);
         let view = batch.indexes.view;
         let mut late = 0;
         while late < most
-            && let Some(Command::Post(post)) = batch.look(class, late).as_deref()
+            && let Some(Command::Post(post)) = batch.peek(class, late).as_deref()
         {
             let bin = view.bin(class, post.target.hash);
             let Some(found) = store.first(class, bin, &post.target, post.capacity) else {
@@ -153,10 +154,11 @@ pub(super) fn enter(
     labels: &mut Labels,
 ) -> bool {
     let Indexes {
-        bookings: Bookings { receives, far },
+        bookings,
         bins,
         view,
     } = indexes;
+    let receives = bookings.receives;
     let bin = view.bin(class, post.target.hash);
     let label = labels.next();
     // SAFETY: the communicator's tables include this bin.
@@ -173,8 +175,7 @@ pub(super) fn enter(
         state::FREE,
         "the descriptor is in use"
     );
-    // Clears the bookings of its last use, whose handlers are long done.
-    descriptor.booking.store(0, Relaxed);
+    bookings.clear(receive);
     // SAFETY: the descriptor was free and no block is running (D1).
     unsafe {
         descriptor.posted.write(|slot| {
@@ -187,9 +188,6 @@ pub(super) fn enter(
             slot.bin = bin;
             slot.capacity = post.capacity;
         });
-    }
-    if let Some(far) = far.get(receive.index()) {
-        far.clear();
     }
     step!(Posted {
         request: post.request,

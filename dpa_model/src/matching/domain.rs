@@ -29,18 +29,17 @@
 //! **Progress.** A handler waits for lower slices only, as in a block without domains. A slice
 //! waits for whole slices; domains consist of handlers.
 
-use super::block_run::BlockRun;
-use super::crew::{Choice, Crew};
 use super::detect::{NO_CONFLICT, first_conflict};
-use super::fast_path::{Refusal, choose_in_domain, choose_in_run};
+use super::fast_path::{choose_in_domain, choose_in_run};
 use super::scratch::Scratch;
 use super::slice::Slice;
-use crate::block::{Keys, Phase};
+use crate::block::Phase;
 use crate::hash::reduce;
 use crate::index::CommView;
 use crate::message::Entry;
 use crate::number::ReceiveId;
-use crate::{ClassSet, CommId, Envelope, FastPath, Hashes, InlineHashes};
+use crate::sync::{AtomicU64, Relaxed};
+use crate::{ClassSet, CommId, Envelope, FastPath, Hashes, InlineHashes, Path};
 
 /// The fields of a message in one word: 8 bits for the block, 1 bit if the fields are hashed, and
 /// 5, 14, 16 and 20 bits for communicator, bin, source and tag.
@@ -187,114 +186,85 @@ fn mask(view: CommView) -> u64 {
     }
 }
 
-/// A slice of a block whose handlers wait within their domains.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Keyed<'a> {
-    pub(super) slice: Slice<'a>,
-}
-
-impl Keyed<'_> {
-    #[inline(always)]
-    fn view(&self, comm: CommId) -> CommView {
-        // SAFETY: inside a block. The boundary wrote the classes after its last post, before it
-        // published the block.
-        unsafe { *self.slice.nic.view(comm) }
-    }
-
-    #[inline(always)]
-    fn key(&self, entry: &Entry, view: CommView) -> DomainKey {
-        let Slice { nic, block, .. } = self.slice;
-        let trusts = nic.options.inline_hashes == InlineHashes::Trust;
-        DomainKey::new(block.number, Fields::new(entry, view, trusts))
-    }
-}
-
-impl Crew for Keyed<'_> {
-    fn slice(&self) -> &Slice<'_> {
-        &self.slice
-    }
-
-    #[inline(always)]
-    fn announce(self, handler: usize, entry: &Entry, view: CommView) {
-        step!(KeyWritten { handler });
-        self.slice.nic.block.set_key(handler, self.key(entry, view));
-    }
-
-    /// Publishes that the slice has booked, and waits for nobody: each handler waits for its
-    /// domain.
-    fn pass_barrier(self, _: &mut Scratch) {
-        step!(SliceBooked);
-        let Slice {
-            nic, block, worker, ..
-        } = self.slice;
-        nic.block.reach(worker, block.number, Phase::Booked);
-    }
-
-    #[inline(always)]
-    fn choose(block: &BlockRun<'_, Keyed<'_>>, handler: usize, scratch: &mut Scratch) -> Choice {
-        // A handler without a candidate takes nothing, so its domain does not matter.
-        if scratch.receives[handler] == ReceiveId::NIL {
-            return Choice::Own;
-        }
-        choose(block, handler, scratch)
-    }
-
-    fn wait_for_lower(block: &BlockRun<'_, Keyed<'_>>, handler: usize, _: &mut Scratch) -> u64 {
-        if fault!(DomainSlowNoWait) {
-            return 0;
-        }
-        wait_for_members(block, handler)
-    }
-}
-
-/// The choice of a handler, once the lower ones that it depends on have booked.
 #[inline(always)]
-fn choose(block: &BlockRun<'_, Keyed<'_>>, handler: usize, scratch: &mut Scratch) -> Choice {
+fn view_of(slice: &Slice<'_>, comm: CommId) -> CommView {
+    // SAFETY: inside a block. The boundary wrote the classes after its last post, before it
+    // published the block.
+    unsafe { *slice.nic.view(comm) }
+}
+
+/// Writes the key of a handler's message, where higher handlers read it.
+#[inline(always)]
+pub(super) fn write_key(slice: &Slice<'_>, handler: usize, entry: &Entry, view: CommView) {
+    step!(KeyWritten { handler });
+    let Slice { nic, block, .. } = *slice;
+    let trusts = nic.options.inline_hashes == InlineHashes::Trust;
+    let key = DomainKey::new(block.number, Fields::new(entry, view, trusts));
+    nic.block.set_key(handler, key);
+}
+
+/// Publishes that the slice has booked, and waits for nobody: each handler waits for its domain.
+pub(super) fn pass_barrier(slice: &Slice<'_>) {
+    step!(SliceBooked);
+    let Slice {
+        nic, block, worker, ..
+    } = *slice;
+    nic.block.reach(worker, block.number, Phase::Booked);
+}
+
+/// The path of a handler, once the lower ones that it depends on have booked. A handler on the fast
+/// path has its receive in `scratch`.
+#[inline(always)]
+pub(super) fn choose_path(slice: &Slice<'_>, handler: usize, scratch: &mut Scratch) -> Path {
+    // A handler without a candidate takes nothing, so its domain does not matter.
+    if scratch.receives[handler] == ReceiveId::NIL {
+        return Path::Clean;
+    }
     step!(KeysRead { handler });
-    let waits = block.nic.options.fast_path == FastPath::Off;
-    let (is_first, choice) = if waits {
-        let is_first = nearest(block, handler, handler).is_none();
-        (
-            is_first,
-            if is_first {
-                Choice::Own
-            } else {
-                Choice::Wait(Refusal::Mixed)
-            },
-        )
+    let waits = slice.nic.options.fast_path == FastPath::Off;
+    let lower = if waits {
+        nearest(slice, handler, handler)
     } else {
-        match lowest(block, handler) {
-            None => (true, Choice::Own),
-            Some(first) => {
-                let rank = rank(block, handler, first);
-                (false, choose_behind(block, handler, first, rank, scratch))
-            }
+        lowest(slice, handler)
+    };
+    let path = match lower {
+        None => Path::Clean,
+        Some(_) if waits => Path::Slow,
+        Some(first) => {
+            let rank = rank(slice, handler, first);
+            choose_behind(slice, handler, first, rank, scratch)
         }
     };
-    let _conflict = !matches!(choice, Choice::Own);
     step!(DomainPassed {
         handler,
-        is_first,
-        conflict: _conflict
+        is_first: lower.is_none(),
+        conflict: path != Path::Clean
     });
-    choice
+    path
+}
+
+/// Waits for the lower handlers of the domain. Returns the failed polls.
+pub(super) fn wait_for_lower(slice: &Slice<'_>, handler: usize) -> u64 {
+    if fault!(DomainSlowNoWait) {
+        return 0;
+    }
+    wait_for_members(slice, handler)
 }
 
 #[inline(never)]
 fn choose_behind(
-    block: &BlockRun<'_, Keyed<'_>>,
+    slice: &Slice<'_>,
     handler: usize,
     lowest: usize,
     rank: usize,
     scratch: &mut Scratch,
-) -> Choice {
-    let BlockRun { nic, crew, .. } = *block;
+) -> Path {
+    let nic = slice.nic;
     let options = &nic.options;
     let has_one_class = || {
         // Mostly of all communicators.
         ClassSet::from_bits(scratch.kinds as u8).only().is_some()
-            || crew
-                .view(block.entry(handler).envelope.comm)
+            || view_of(slice, slice.entry(handler).envelope.comm)
                 .classes()
                 .only()
                 .is_some()
@@ -302,7 +272,7 @@ fn choose_behind(
     };
     let in_runs = options.fast_path == FastPath::Sequence && !options.early_check;
     let chosen = if in_runs && has_one_class() {
-        let polls = wait_for(block, lowest, Phase::Booked);
+        let polls = wait_for(slice, lowest, Phase::Booked);
         nic.handler_counters[handler].barrier_polls.add(polls);
         step!(CandidateRead { handler: lowest });
         // SAFETY: phase 1 of the slice that runs it was just seen, or it is this worker's own.
@@ -312,51 +282,50 @@ fn choose_behind(
         } else {
             rank
         };
-        choose_in_run(nic, first, shift, scratch.receives[handler])
+        choose_in_run(nic, handler, scratch.receives[handler], first, shift)
     } else {
-        let candidates = gather(block, handler, scratch);
+        let candidates = gather(slice, handler, scratch);
         if first_conflict(candidates) == NO_CONFLICT {
-            return Choice::Own;
+            return Path::Clean;
         }
-        choose_in_domain(block, handler, candidates)
+        choose_in_domain(slice, handler, candidates)
     };
     match chosen {
-        Ok(receive) => Choice::Further(receive),
-        Err(refusal) => Choice::Wait(refusal),
+        Some(receive) => {
+            scratch.receives[handler] = receive;
+            Path::Fast
+        }
+        None => Path::Slow,
     }
 }
 
 /// Waits until all lower handlers of the domain have booked. Returns their candidates by rank, the
 /// handler's own behind them.
 #[inline(never)]
-fn gather<'s>(
-    block: &BlockRun<'_, Keyed<'_>>,
-    handler: usize,
-    scratch: &'s mut Scratch,
-) -> &'s [ReceiveId] {
-    let own = block.nic.block.key(handler);
+fn gather<'s>(slice: &Slice<'_>, handler: usize, scratch: &'s mut Scratch) -> &'s [ReceiveId] {
+    let own = slice.nic.block.key(handler);
     let (mut rank, mut polls) = (0, 0);
-    for member in (0..handler).filter(|&lower| meets(block, own, handler, lower)) {
-        polls += wait_for(block, member, Phase::Booked);
+    for member in (0..handler).filter(|&lower| meets(slice, own, handler, lower)) {
+        polls += wait_for(slice, member, Phase::Booked);
         step!(CandidateRead { handler: member });
         // SAFETY: phase 1 of the slice that runs it was just seen, or it is this worker's own.
-        scratch.members[rank] = unsafe { block.nic.block.candidate(member) };
+        scratch.members[rank] = unsafe { slice.nic.block.candidate(member) };
         rank += 1;
     }
-    block.nic.handler_counters[handler].barrier_polls.add(polls);
+    slice.nic.handler_counters[handler].barrier_polls.add(polls);
     scratch.members[rank] = scratch.receives[handler];
     &scratch.members[..=rank]
 }
 
 /// Waits until the lower handlers of the domain are done, the nearest first; returns the failed
 /// polls.
-fn wait_for_members(block: &BlockRun<'_, Keyed<'_>>, handler: usize) -> u64 {
-    let all_wait = block.nic.options.fast_path == FastPath::Off || fault!(DomainChainAlways);
+fn wait_for_members(slice: &Slice<'_>, handler: usize) -> u64 {
+    let all_wait = slice.nic.options.fast_path == FastPath::Off || fault!(DomainChainAlways);
     let (mut polls, mut below) = (0, handler);
-    while let Some(member) = nearest(block, handler, below) {
-        polls += wait_for(block, member, Phase::Matched);
+    while let Some(member) = nearest(slice, handler, below) {
+        polls += wait_for(slice, member, Phase::Matched);
         // SAFETY: the slice that runs it has passed phase 2, or it is this worker's own.
-        let candidate = unsafe { block.nic.block.candidate(member) };
+        let candidate = unsafe { slice.nic.block.candidate(member) };
         if all_wait && (candidate != ReceiveId::NIL || fault!(DomainChainBroken)) {
             break;
         }
@@ -367,23 +336,24 @@ fn wait_for_members(block: &BlockRun<'_, Keyed<'_>>, handler: usize) -> u64 {
 
 /// Waits until the slice with a lower handler has passed a phase; returns the failed polls.
 #[inline(always)]
-fn wait_for(block: &BlockRun<'_, Keyed<'_>>, lower: usize, phase: Phase) -> u64 {
-    let worker = block.info.worker_of(lower);
+fn wait_for(slice: &Slice<'_>, lower: usize, phase: Phase) -> u64 {
+    let worker = slice.block.worker_of(lower);
     let missing = phase == Phase::Booked && fault!(DomainBarrierMissing);
-    if worker == block.crew.slice.worker || missing {
+    if worker == slice.worker || missing {
         return 0;
     }
-    block.nic.block.wait_for(worker, block.info.number, phase)
+    slice.nic.block.wait_for(worker, slice.block.number, phase)
 }
 
 #[inline(always)]
-fn nearest(block: &BlockRun<'_, Keyed<'_>>, handler: usize, below: usize) -> Option<usize> {
-    let own = block.nic.block.key(handler);
+fn nearest(slice: &Slice<'_>, handler: usize, below: usize) -> Option<usize> {
+    let own = slice.nic.block.key(handler);
     let mut below = below;
     loop {
-        let keys = block.nic.block.keys(below);
-        below = keys.find_last(|key| key.is_near(own))?;
-        if meets(block, own, handler, below) {
+        let keys = slice.nic.block.keys(below);
+        let is_near = |key: &AtomicU64| DomainKey(key.load(Relaxed)).is_near(own);
+        below = keys.iter().rposition(is_near)?;
+        if meets(slice, own, handler, below) {
             return Some(below);
         }
     }
@@ -393,11 +363,11 @@ fn nearest(block: &BlockRun<'_, Keyed<'_>>, handler: usize, below: usize) -> Opt
 ///
 /// **Cost.** A load and three instructions for each lower handler, together with [`rank`].
 #[inline(always)]
-fn lowest(block: &BlockRun<'_, Keyed<'_>>, handler: usize) -> Option<usize> {
-    let own = block.nic.block.key(handler);
-    let keys = block.nic.block.keys(handler);
+fn lowest(slice: &Slice<'_>, handler: usize) -> Option<usize> {
+    let own = slice.nic.block.key(handler);
+    let keys = slice.nic.block.keys(handler);
     let mut first = first_near(keys, 0, own)?;
-    while !meets(block, own, handler, first) {
+    while !meets(slice, own, handler, first) {
         first = first_near(keys, first + 1, own)?;
     }
     Some(first)
@@ -405,65 +375,76 @@ fn lowest(block: &BlockRun<'_, Keyed<'_>>, handler: usize) -> Option<usize> {
 
 /// The number of lower handlers of a handler's domain, of which `first` is the lowest.
 #[inline(always)]
-fn rank(block: &BlockRun<'_, Keyed<'_>>, handler: usize, first: usize) -> usize {
-    let own = block.nic.block.key(handler);
-    let keys = block.nic.block.keys(handler);
+fn rank(slice: &Slice<'_>, handler: usize, first: usize) -> usize {
+    let own = slice.nic.block.key(handler);
+    let keys = slice.nic.block.keys(handler);
     match count_other(keys, first + 1, own) {
         Some(others) if !own.is_hashed() => handler - first - others,
-        _ => 1 + count(block, own, handler, first + 1),
+        _ => 1 + count(slice, own, handler, first + 1),
     }
 }
 
+/// Keys between two tests for the end of a loop.
+const KEYS_AT_ONCE: usize = 8;
+
 /// The first handler from `from` on whose fields may be equal.
 #[inline(never)]
-fn first_near(keys: Keys<'_>, from: usize, own: DomainKey) -> Option<usize> {
-    keys.find(from, |key| key.is_near(own))
+fn first_near(keys: &[AtomicU64], from: usize, own: DomainKey) -> Option<usize> {
+    let is_near = |key: &AtomicU64| DomainKey(key.load(Relaxed)).is_near(own);
+    let groups = keys[from..].chunks_exact(KEYS_AT_ONCE);
+    let others = groups.take_while(|group| !group.iter().any(is_near));
+    let from = from + KEYS_AT_ONCE * others.count();
+    let behind = keys[from..].iter().position(is_near)?;
+    Some(from + behind)
 }
 
 /// The number of keys of other fields from `from` on, if all are there.
 #[inline(never)]
-fn count_other(keys: Keys<'_>, from: usize, own: DomainKey) -> Option<usize> {
+fn count_other(keys: &[AtomicU64], from: usize, own: DomainKey) -> Option<usize> {
     let (mut others, mut all) = (0, u64::MAX);
-    keys.each_from(from, |key| {
-        let compared = key.compare(own);
+    let mut count = |key: &AtomicU64| {
+        let compared = DomainKey(key.load(Relaxed)).compare(own);
         all &= compared;
         others += usize::from(compared > DomainKey::EQUAL);
-    });
+    };
+    let groups = keys[from..].chunks_exact(KEYS_AT_ONCE);
+    let rest = groups.remainder();
+    groups.for_each(|group| group.iter().for_each(&mut count));
+    rest.iter().for_each(count);
     (all >= DomainKey::EQUAL).then_some(others)
 }
 
 /// How many handlers from `from` on, below this one, are of its domain.
 #[cold]
 #[inline(never)]
-fn count(block: &BlockRun<'_, Keyed<'_>>, own: DomainKey, handler: usize, from: usize) -> usize {
+fn count(slice: &Slice<'_>, own: DomainKey, handler: usize, from: usize) -> usize {
     (from..handler)
-        .filter(|&lower| meets(block, own, handler, lower))
+        .filter(|&lower| meets(slice, own, handler, lower))
         .count()
 }
 
 /// Whether a lower handler is of the domain of a handler with this key.
 #[inline(always)]
-fn meets(block: &BlockRun<'_, Keyed<'_>>, own: DomainKey, handler: usize, lower: usize) -> bool {
-    let compared = block.nic.block.key(lower).compare(own);
+fn meets(slice: &Slice<'_>, own: DomainKey, handler: usize, lower: usize) -> bool {
+    let compared = slice.nic.block.key(lower).compare(own);
     if compared > DomainKey::EQUAL {
         return false;
     }
-    compared == DomainKey::EQUAL && !own.is_hashed() || meets_by_entry(block, handler, lower)
+    compared == DomainKey::EQUAL && !own.is_hashed() || meets_by_entry(slice, handler, lower)
 }
 
 /// [`meets`], by the entries: the key of the lower handler is not there yet, or a hash.
 #[cold]
 #[inline(never)]
-fn meets_by_entry(block: &BlockRun<'_, Keyed<'_>>, handler: usize, lower: usize) -> bool {
-    let crew = block.crew;
+fn meets_by_entry(slice: &Slice<'_>, handler: usize, lower: usize) -> bool {
     step!(ClaimRead {
-        message: Some(block.entries.position(lower)),
+        message: Some(slice.entries.position(lower)),
         receive: None
     });
-    let trusts = block.nic.options.inline_hashes == InlineHashes::Trust;
+    let trusts = slice.nic.options.inline_hashes == InlineHashes::Trust;
     let fields = |handler: usize| {
-        let entry = block.entry(handler);
-        Fields::new(&entry, crew.view(entry.envelope.comm), trusts)
+        let entry = slice.entry(handler);
+        Fields::new(&entry, view_of(slice, entry.envelope.comm), trusts)
     };
     fields(lower) == fields(handler)
 }

@@ -1,57 +1,35 @@
 //! The fast path: take the receive one's number further in the sequence, without waiting (O16, O17,
 //! S8, S9, S25).
 
-use super::block_run::BlockRun;
-use super::crew::Crew;
-use crate::descriptor::{Descriptor, Posted};
+use super::slice::Slice;
+use crate::descriptor::Posted;
 use crate::number::{Label, ReceiveId, RunPlace, Sequence, unchecked};
 use crate::shared::Shared;
+use crate::sync::Counter;
 use crate::{CommId, FastPath};
-
-/// Why a handler in conflict may not take the fast path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Refusal {
-    /// Not all handlers that the form names chose alike.
-    Mixed,
-    /// The receive further on belongs to another sequence.
-    SequenceEnded,
-    /// The chain ends before.
-    Exhausted,
-}
 
 /// The handlers up to one that may take receives of one chain: those of a communicator (S25), or of
 /// a conflict domain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
     comm: CommId,
-    /// Handlers below it were looked at.
+    /// Handlers below it were examined.
     seen: usize,
     /// Handlers of the group among them.
     count: usize,
     /// Place and receive of the lowest handler's candidate.
     sequence: Sequence,
     receive: ReceiveId,
-    /// How alike all candidates so far are to it.
-    alike: Alike,
+    /// Whether all candidates so far are of its sequence (form c).
+    one_sequence: bool,
+    /// Whether all candidates so far are its receive (form b).
+    one_receive: bool,
     /// Successor of the receive that the last fast path took, where the next walk continues.
     cursor: ReceiveId,
 }
 
-/// How alike a group's candidates are, in rising order. A whole word, because a card stores single
-/// bytes slowly.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[repr(u32)]
-enum Alike {
-    /// Nothing relevant in common.
-    Nothing,
-    /// One sequence (form c).
-    Sequence,
-    /// One receive (form b).
-    Receive,
-}
-
 impl Group {
-    /// The handlers of a communicator; none was looked at.
+    /// The group of a communicator's handlers, still empty.
     pub(super) fn new(comm: CommId) -> Self {
         Self {
             comm,
@@ -62,7 +40,8 @@ impl Group {
                 label: Label(0),
             },
             receive: ReceiveId::NIL,
-            alike: Alike::Nothing,
+            one_sequence: false,
+            one_receive: false,
             cursor: ReceiveId::NIL,
         }
     }
@@ -79,39 +58,34 @@ impl Group {
     fn add(&mut self, candidate: ReceiveId, sequence: Sequence) {
         if self.count == 0 && candidate != ReceiveId::NIL {
             (self.sequence, self.receive, self.cursor) = (sequence, candidate, candidate);
-            self.alike = Alike::Receive;
+            (self.one_sequence, self.one_receive) = (true, true);
         }
-        let this = if candidate == ReceiveId::NIL || !sequence.is_same_sequence(self.sequence) {
-            Alike::Nothing
-        } else if candidate != self.receive {
-            Alike::Sequence
-        } else {
-            Alike::Receive
-        };
-        self.alike = self.alike.min(this);
+        self.one_sequence &=
+            candidate != ReceiveId::NIL && sequence.is_same_sequence(self.sequence);
+        self.one_receive &= self.one_sequence && candidate == self.receive;
         self.count += 1;
     }
 
-    /// Becomes the group up to this handler: looks at the candidates of all lower ones that it has
-    /// not looked at before.
+    /// Extends the group to this handler: examines the candidates of all lower ones that it has not
+    /// examined before.
     #[inline(never)]
-    pub(super) fn look_up_to<C: Crew>(&mut self, block: &BlockRun<'_, C>, handler: usize) {
-        if block.nic.options.fast_path == FastPath::Off {
+    pub(super) fn extend_to(&mut self, slice: &Slice<'_>, handler: usize) {
+        if slice.nic.options.fast_path == FastPath::Off {
             return;
         }
-        let comm = block.entry(handler).envelope.comm;
+        let comm = slice.entry(handler).envelope.comm;
         if comm != self.comm {
             *self = Self::new(comm);
         }
         for other in self.seen..=handler {
             // SAFETY: phase 1 of the slice that runs it was seen, or it is this worker's own.
-            let candidate = unsafe { block.nic.block.candidate(other) };
+            let candidate = unsafe { slice.nic.block.candidate(other) };
             if self.begins_with(candidate) {
                 self.count += 1;
                 continue;
             }
             let comm = (other == handler).then_some(self.comm);
-            let (comm, sequence) = block.claim(other, comm, candidate);
+            let (comm, sequence) = slice.claim(other, comm, candidate);
             if comm == self.comm || fault!(FastCountsAllCommunicators) {
                 self.add(candidate, sequence);
             }
@@ -122,26 +96,27 @@ impl Group {
     /// Whether the form of the fast path lets a handler with this candidate, the last one added,
     /// take it.
     #[inline]
-    fn allows<C: Crew>(&self, block: &BlockRun<'_, C>, candidate: ReceiveId) -> bool {
-        let nic = block.nic;
+    fn allows(&self, slice: &Slice<'_>, candidate: ReceiveId) -> bool {
+        let nic = slice.nic;
         match nic.options.fast_path {
             FastPath::Off => false,
             FastPath::Literal => {
                 let all_booked = || {
-                    block.info.count == nic.handlers
+                    slice.block.count == nic.handlers
                         && nic.bookings().all_below(candidate, nic.handlers)
                 };
-                self.alike == Alike::Receive && (fault!(FastLiteralUnbooked) || all_booked())
+                self.one_receive && (fault!(FastLiteralUnbooked) || all_booked())
             }
-            FastPath::Prefix => self.alike == Alike::Receive,
-            FastPath::Sequence => self.alike >= Alike::Sequence || fault!(FastByAny),
+            FastPath::Prefix => self.one_receive,
+            FastPath::Sequence => self.one_sequence || fault!(FastByAny),
         }
     }
 
     /// The receive that a handler takes: as many labels further as there are lower handlers, which
     /// is the `shift`.
     #[inline]
-    fn walk(&mut self, receives: &[Descriptor], shift: usize) -> Result<ReceiveId, Refusal> {
+    fn walk(&mut self, slice: &Slice<'_>, handler: usize, shift: usize) -> Option<ReceiveId> {
+        let counters = &slice.nic.handler_counters[handler];
         let wanted = self
             .sequence
             .plus(shift as u64 + u64::from(fault!(FastOffByOne)));
@@ -153,7 +128,7 @@ impl Group {
         while current != ReceiveId::NIL {
             step!(Visited { receive: current.0 });
             // SAFETY: a search found it, or it follows in a chain.
-            let descriptor = unsafe { unchecked(receives, current) };
+            let descriptor = unsafe { unchecked(&slice.nic.receives, current) };
             // SAFETY: inside a block (D1).
             let posted = unsafe { descriptor.posted.peek() };
             let ignored = fault!(FastIgnoresSequence);
@@ -165,79 +140,88 @@ impl Group {
             if at_place {
                 // Behind a gap in the labels begins another sequence of the run.
                 if posted.label != wanted.label && !by_hops {
-                    return Err(Refusal::SequenceEnded);
+                    return refuse(&counters.refused_sequence);
                 }
                 self.cursor = next;
-                return Ok(current);
+                return Some(current);
             }
             if posted.run > wanted.run && !(by_hops || ignored) {
-                return Err(Refusal::SequenceEnded);
+                return refuse(&counters.refused_sequence);
             }
             hops = hops.wrapping_sub(1);
             current = next;
         }
-        Err(Refusal::Exhausted)
+        refuse(&counters.refused_exhausted)
     }
 }
 
-/// The receive of a handler that must resolve by the rule of the block, or why it may not take the
+/// Counts why a handler in conflict may not take the fast path.
+#[inline]
+fn refuse(counter: &Counter) -> Option<ReceiveId> {
+    counter.add(1);
+    None
+}
+
+/// The receive of a handler that must resolve by the rule of the block; `None` if it may not take the
 /// fast path. `group`: the one up to this handler.
 #[inline(never)]
-pub(super) fn choose_in_block<C: Crew>(
-    block: &BlockRun<'_, C>,
+pub(super) fn choose_in_block(
+    slice: &Slice<'_>,
     handler: usize,
     group: &mut Group,
-) -> Result<ReceiveId, Refusal> {
-    let nic = block.nic;
+) -> Option<ReceiveId> {
+    let nic = slice.nic;
     if nic.options.fast_path == FastPath::Off {
-        return Err(Refusal::Mixed);
+        return None;
     }
+    let counters = &nic.handler_counters[handler];
     // SAFETY: this worker runs the handler, and has published its candidate.
     let candidate = unsafe { nic.block.candidate(handler) };
     if !group.begins_with(candidate) {
         // The profiles of `predict` are calibrated with this second read.
-        block.claim(handler, None, candidate);
+        slice.claim(handler, None, candidate);
     }
     step!(FastPathTried);
-    if !group.allows(block, candidate) {
-        return Err(Refusal::Mixed);
+    if !group.allows(slice, candidate) {
+        return refuse(&counters.refused_mixed);
     }
-    group.walk(&nic.receives, group.count - 1)
+    group.walk(slice, handler, group.count - 1)
 }
 
-/// The receive of a handler in conflict, or why it may not take the fast path. `candidates`: those
-/// of its domain up to its own, by rank.
-pub(super) fn choose_in_domain<C: Crew>(
-    block: &BlockRun<'_, C>,
+/// The receive of a handler in conflict; `None` if it may not take the fast path. `candidates`:
+/// those of its domain up to its own, by rank.
+pub(super) fn choose_in_domain(
+    slice: &Slice<'_>,
     handler: usize,
     candidates: &[ReceiveId],
-) -> Result<ReceiveId, Refusal> {
-    let nic = block.nic;
+) -> Option<ReceiveId> {
+    let nic = slice.nic;
     if nic.options.fast_path == FastPath::Off {
-        return Err(Refusal::Mixed);
+        return None;
     }
+    let counters = &nic.handler_counters[handler];
     // The communicator is of no use here: equal sequences of one bin have the same.
     let comm = CommId(u32::MAX);
     let mut group = Group::new(comm);
     for &candidate in candidates {
         if !group.begins_with(candidate) {
-            let (_, sequence) = block.claim(handler, Some(comm), candidate);
+            let (_, sequence) = slice.claim(handler, Some(comm), candidate);
             group.add(candidate, sequence);
-            let is_strange = || {
+            let is_in_other_bin = || {
                 nic.bin_of(candidate) != nic.bin_of(group.receive)
                     && !fault!(DomainsOfAllCommunicators)
             };
-            if group.alike == Alike::Sequence && is_strange() {
-                group.alike = Alike::Nothing;
+            if group.one_sequence && !group.one_receive && is_in_other_bin() {
+                group.one_sequence = false;
             }
         }
-        if group.alike == Alike::Nothing && !fault!(FastByAny) {
-            return Err(Refusal::Mixed);
+        if !group.one_sequence && !fault!(FastByAny) {
+            return refuse(&counters.refused_mixed);
         }
     }
     let rank = candidates.len() - 1;
-    if !group.allows(block, candidates[rank]) {
-        return Err(Refusal::Mixed);
+    if !group.allows(slice, candidates[rank]) {
+        return refuse(&counters.refused_mixed);
     }
     step!(FastPathTried);
     let shift = if fault!(DomainRankInBlock) {
@@ -245,17 +229,19 @@ pub(super) fn choose_in_domain<C: Crew>(
     } else {
         rank
     };
-    group.walk(&nic.receives, shift)
+    group.walk(slice, handler, shift)
 }
 
-/// The receive `shift` places behind `first` in its run, and behind or at the handler's own
-/// candidate, or why there is none.
+/// The receive `shift` places behind `first` in its run, and behind or at `own`, the handler's
+/// candidate; `None` if the run ends before it.
 pub(super) fn choose_in_run(
     nic: &Shared,
+    handler: usize,
+    own: ReceiveId,
     first: ReceiveId,
     shift: usize,
-    own: ReceiveId,
-) -> Result<ReceiveId, Refusal> {
+) -> Option<ReceiveId> {
+    let counters = &nic.handler_counters[handler];
     step!(FastPathTried);
     // What a handler finds, all lower handlers of its domain find, too: they take nothing before.
     debug_assert!(
@@ -287,9 +273,9 @@ pub(super) fn choose_in_run(
                 "a place is missing"
             );
             return if is_of_run {
-                Ok(current)
+                Some(current)
             } else {
-                Err(Refusal::SequenceEnded)
+                refuse(&counters.refused_sequence)
             };
         }
         // Receives that were posted consecutively often have consecutive numbers.
@@ -300,7 +286,7 @@ pub(super) fn choose_in_run(
                 // SAFETY: inside a block (D1).
                 let posted = unsafe { guess.posted.peek() };
                 if posted.run == wanted && posted.bin == bin && guess.is_posted() {
-                    return Ok(ahead);
+                    return Some(ahead);
                 }
             }
         }
@@ -309,7 +295,7 @@ pub(super) fn choose_in_run(
         is_gap = next.0 != current.0.wrapping_add(1);
         current = next;
     }
-    Err(Refusal::Exhausted)
+    refuse(&counters.refused_exhausted)
 }
 
 #[cfg(test)]
@@ -324,14 +310,16 @@ mod tests {
         group.add(of(5), sequence);
         assert!(group.begins_with(of(5)) && !group.begins_with(of(6)));
         group.add(of(5), sequence);
-        assert_eq!((group.count, group.alike), (2, Alike::Receive));
+        assert_eq!((group.count, group.one_sequence), (2, true));
+        assert!(group.one_receive);
         group.add(of(6), sequence);
-        assert_eq!((group.count, group.alike), (3, Alike::Sequence));
+        assert_eq!((group.count, group.one_sequence), (3, true));
+        assert!(!group.one_receive);
         group.add(ReceiveId::NIL, sequence);
-        assert_eq!((group.count, group.alike), (4, Alike::Nothing));
+        assert_eq!((group.count, group.one_sequence), (4, false));
         let mut group = Group::new(CommId(1));
         group.add(ReceiveId::NIL, sequence);
         group.add(of(5), sequence);
-        assert_eq!((group.count, group.alike), (2, Alike::Nothing));
+        assert_eq!((group.count, group.one_sequence), (2, false));
     }
 }

@@ -7,10 +7,9 @@
 
 use core::ops::Range;
 
-use super::Matched;
-use super::block_run::BlockRun;
 use super::scratch::Scratch;
 use super::search::key;
+use super::slice::Slice;
 use crate::bin::Bin;
 use crate::block::BlockInfo;
 use crate::descriptor::{Descriptor, Posted};
@@ -24,31 +23,27 @@ use crate::{CommId, HandlerCounters, WildcardClass};
 /// After a block of at least this size the next messages are probably there already.
 const STREAMING_BLOCK: usize = 8;
 
-/// Runs all handlers of a block in their order.
-pub(crate) fn run_in_order(nic: &Shared, block: &BlockInfo, scratch: &mut Scratch) -> Matched {
-    BlockRun::new(nic, block, (), block.count).run_alone(block.count, scratch)
+/// Runs all handlers of a block in their order. Returns the communicator, if all messages are of one
+/// and have a receive.
+pub(crate) fn run_in_order(
+    nic: &Shared,
+    block: &BlockInfo,
+    scratch: &mut Scratch,
+) -> Option<CommId> {
+    Slice::whole(nic, block, block.count).run_alone(scratch)
 }
 
-/// A receive that the only handler of a block took.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OnlyTaken {
-    pub(crate) comm: CommId,
-    pub(crate) class: WildcardClass,
-    pub(crate) receive: ReceiveId,
-}
-
-/// Runs the only handler of a block: it searches and takes. The loops over a block and the lists
-/// between them would take 250 instructions more. `None`: no receive fits.
+/// [`run_in_order`] for a block of one message: the receive that it takes. The loops over a block and
+/// the lists between them would take 250 instructions more.
 #[inline]
-pub(crate) fn run_only(nic: &Shared, block: &BlockInfo) -> Option<OnlyTaken> {
-    let block = BlockRun::new(nic, block, (), 1);
-    let entry = block.entry(0);
-    let comm = entry.envelope.comm;
+pub(crate) fn run_only(nic: &Shared, block: &BlockInfo) -> Option<ReceiveId> {
+    let slice = Slice::whole(nic, block, 1);
+    let entry = slice.entry(0);
     // SAFETY: inside a block.
-    let view = unsafe { *nic.view(comm) };
+    let view = unsafe { *nic.view(entry.envelope.comm) };
     let counters = &nic.handler_counters[0];
     step!(EntryRead {
-        position: block.entries.position(0)
+        position: slice.entries.position(0)
     });
     step!(SearchBegins);
     let found = if view.classes().is_empty() {
@@ -85,57 +80,33 @@ pub(crate) fn run_only(nic: &Shared, block: &BlockInfo) -> Option<OnlyTaken> {
     unlink_found(&nic.receives, &nic.bins, &posted, receive, &before);
     let transfer = entry.transfer(posted.capacity);
     // SAFETY: this worker runs the handler.
-    unsafe { block.deliver(0, &posted, transfer) };
+    unsafe { slice.deliver(0, &posted, transfer) };
     counters.in_order.add(1);
-    Some(OnlyTaken {
-        comm,
-        class: posted.run.class(),
-        receive,
-    })
+    Some(receive)
 }
 
-/// Consecutive handlers whose messages are of one communicator, and the counts of those that did
-/// not just take their candidates.
-#[derive(Clone, Debug)]
-struct Batch {
-    handlers: Range<usize>,
-    without_candidate: usize,
-    searched_again: usize,
-    /// Of those that searched again: found nothing.
-    unmatched: usize,
-}
-
-impl Batch {
-    fn matched(&self) -> usize {
-        self.handlers.len() - self.without_candidate - self.unmatched
-    }
-}
-
-impl BlockRun<'_, ()> {
+impl Slice<'_> {
     #[inline(always)]
-    fn run_alone(self, messages: usize, scratch: &mut Scratch) -> Matched {
-        let mut next = 0;
-        let mut matched = 0;
-        let mut communicators = 0;
-        let mut comm = CommId::default();
-        while next < messages {
-            comm = self.entry(next).envelope.comm;
-            let batch = self.run_batch(comm, next, scratch);
-            next = batch.handlers.end;
-            matched += batch.matched();
-            communicators += 1;
+    fn run_alone(&self, scratch: &mut Scratch) -> Option<CommId> {
+        scratch.unmatched = 0;
+        let first = self.entry(0).envelope.comm;
+        let end = self.run_batch(first, 0, scratch);
+        if end == self.handlers().end {
+            return (scratch.unmatched == 0).then_some(first);
         }
-        match matched {
-            0 => Matched::Nothing,
-            all if all == messages && communicators == 1 => Matched::AllOf(comm),
-            _ => Matched::Mixed,
+        let mut next = end;
+        while next < self.handlers().end {
+            let comm = self.entry(next).envelope.comm;
+            next = self.run_batch(comm, next, scratch);
         }
+        None
     }
 
-    /// Matches the handlers from `first` on whose messages are of `comm`. Most communicators have
-    /// receives of one class at a time; then the search of that class is inlined into the loops.
+    /// Matches the handlers from `first` on whose messages are of `comm`. Returns the next handler.
+    /// Most communicators have receives of one class at a time; then the search of that class is
+    /// inlined into the loops.
     #[inline(always)]
-    fn run_batch(self, comm: CommId, first: usize, scratch: &mut Scratch) -> Batch {
+    fn run_batch(&self, comm: CommId, first: usize, scratch: &mut Scratch) -> usize {
         // SAFETY: inside a block.
         let view = unsafe { *self.nic.view(comm) };
         let indexes: Indexes<'_> = self.nic.indexes(view);
@@ -162,14 +133,27 @@ impl BlockRun<'_, ()> {
     /// The two loops: all handlers search, then all take.
     #[inline(always)]
     fn match_batch(
-        self,
+        &self,
         comm: CommId,
         first: usize,
         scratch: &mut Scratch,
-        search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate> + Copy,
-    ) -> Batch {
-        let end = self.search_all(comm, first, scratch, &search);
-        self.take_all(first..end, scratch, search)
+        search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
+    ) -> usize {
+        // The first handler counts for all of its batch.
+        let counters = &self.nic.handler_counters[first];
+        let unmatched_before = scratch.unmatched;
+        let end = self.search_all(comm, first, counters, scratch, &search);
+        if scratch.unmatched - unmatched_before == end - first {
+            return end;
+        }
+        let mut next = first;
+        loop {
+            next = self.take_candidates(next..end, scratch);
+            if next == end {
+                return end;
+            }
+            next = self.take_others(next..end, counters, scratch, &search);
+        }
     }
 
     /// Each handler looks for its candidate as if it were alone. Returns the first handler whose
@@ -180,19 +164,21 @@ impl BlockRun<'_, ()> {
         &self,
         comm: CommId,
         first: usize,
+        counters: &HandlerCounters,
         scratch: &mut Scratch,
         search: &impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
     ) -> usize {
-        // The first handler counts for all of its batch.
-        let counters = &self.nic.handler_counters[first];
         let hashes = self.nic.options.inline_hashes;
         let messages = self.entries.places().end;
         let candidates = &mut scratch.receives[..messages];
         let befores = &mut scratch.before[..messages];
+        let mut without_candidate = 0;
+        let mut end = messages;
         for handler in first..messages {
             let entry = self.entry(handler);
             if entry.envelope.comm != comm {
-                return handler;
+                end = handler;
+                break;
             }
             step!(EntryRead {
                 position: self.entries.position(handler)
@@ -211,41 +197,17 @@ impl BlockRun<'_, ()> {
                     }
                     candidate.receive
                 }
-                None => ReceiveId::NIL,
+                None => {
+                    step!(Unmatched { handler });
+                    without_candidate += 1;
+                    ReceiveId::NIL
+                }
             };
         }
-        messages
-    }
-
-    /// Each handler takes its candidate if that is still posted, and otherwise searches again.
-    #[inline(always)]
-    fn take_all(
-        self,
-        handlers: Range<usize>,
-        scratch: &mut Scratch,
-        search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate> + Copy,
-    ) -> Batch {
-        let counters = &self.nic.handler_counters[handlers.start];
-        let Range { start, end } = handlers;
-        let mut batch = Batch {
-            handlers,
-            without_candidate: 0,
-            searched_again: 0,
-            unmatched: 0,
-        };
-        let mut next = start;
-        loop {
-            next = self.take_candidates(next..end, scratch);
-            if next == end {
-                break;
-            }
-            next = self.take_others(next, scratch, &search, &mut batch);
-        }
-        add(&counters.no_candidate, batch.without_candidate);
-        add(&counters.in_order, end - start - batch.without_candidate);
-        add(&counters.searched_again, batch.searched_again);
-        add(&counters.unexpected, batch.unmatched);
-        batch
+        add(&counters.no_candidate, without_candidate);
+        add(&counters.in_order, end - first - without_candidate);
+        scratch.unmatched += without_candidate;
+        end
     }
 
     /// The leading handlers whose candidates are still posted, and whose data needs no call, take
@@ -289,44 +251,44 @@ impl BlockRun<'_, ()> {
         handlers.end
     }
 
-    /// The handler `first`, which [`take_candidates`](Self::take_candidates) left, and those that
-    /// follow it without a posted candidate. Returns the next handler.
+    /// The first of the handlers, which [`take_candidates`](Self::take_candidates) left, and those
+    /// that follow it without a posted candidate. Returns the next handler.
     #[inline(never)]
     fn take_others(
         &self,
-        first: usize,
+        handlers: Range<usize>,
+        counters: &HandlerCounters,
         scratch: &mut Scratch,
         search: &impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
-        batch: &mut Batch,
     ) -> usize {
-        let end = batch.handlers.end;
+        let Range { start, end } = handlers;
         let receives = &self.nic.receives[..];
         let bins = &self.nic.bins[..];
         let hashes = self.nic.options.inline_hashes;
-        let counters = &self.nic.handler_counters[first];
         let ahead = self.prefetch_distance();
         let candidates = &mut scratch.receives[..end];
         let befores = &mut scratch.before[..end];
-        for handler in first..end {
+        let (mut searched_again, mut unmatched) = (0, 0);
+        let mut next = end;
+        for handler in start..end {
             let mut receive = candidates[handler];
             if receive == ReceiveId::NIL {
-                step!(Unmatched { handler });
-                batch.without_candidate += 1;
                 continue;
             }
             // SAFETY: a search found the receive.
             let posted = unsafe { unchecked(receives, receive) }.is_posted();
-            if posted && handler > first {
-                return handler;
+            if posted && handler > start {
+                next = handler;
+                break;
             }
             step!(StateRead { receive: receive.0 });
             if !posted && !fault!(InOrderKeepsTaken) {
-                batch.searched_again += 1;
+                searched_again += 1;
                 let found = search(&key(&self.entry(handler), hashes, counters), counters);
                 let Some(candidate) = found else {
                     candidates[handler] = ReceiveId::NIL;
                     step!(Unmatched { handler });
-                    batch.unmatched += 1;
+                    unmatched += 1;
                     continue;
                 };
                 receive = candidate.receive;
@@ -346,14 +308,17 @@ impl BlockRun<'_, ()> {
             unsafe { self.deliver(handler, &posted, transfer) };
             self.entries.prefetch(handler + ahead);
         }
-        end
+        add(&counters.searched_again, searched_again);
+        add(&counters.unexpected, unmatched);
+        scratch.unmatched += unmatched;
+        next
     }
 
     /// Past the block, if more messages are likely there.
     #[inline(always)]
-    fn prefetch_distance(self) -> usize {
-        if self.info.count >= STREAMING_BLOCK {
-            self.info.count
+    fn prefetch_distance(&self) -> usize {
+        if self.block.count >= STREAMING_BLOCK {
+            self.block.count
         } else {
             0
         }

@@ -26,6 +26,8 @@ pub(crate) struct Scratch {
     pub(super) conflict: usize,
     /// Whether a handler of the slice met a conflict.
     pub(super) met: bool,
+    /// Handlers without a receive in a block that one worker ran in order.
+    pub(super) unmatched: usize,
     /// Whether all handlers of lower slices are done.
     pub(super) waited: bool,
     /// The handlers that the last fast path looked at.
@@ -55,6 +57,7 @@ impl Scratch {
             overtaken: HandlerSet::NONE,
             conflict: NO_CONFLICT,
             met: false,
+            unmatched: 0,
             waited: false,
             group: Group::new(CommId(u32::MAX)),
         }

@@ -2,47 +2,47 @@
 
 use core::ops::Range;
 
-use super::block_run::BlockRun;
-use super::crew::Crew;
+use super::domain;
 use super::scratch::Scratch;
+use super::slice::Slice;
 use crate::descriptor::state;
 use crate::index::{Candidate, CommView, Indexes, Key, by_class};
 use crate::message::Entry;
 use crate::number::ReceiveId;
 use crate::shared::Shared;
 use crate::sync::Relaxed;
-use crate::{CommId, HandlerCounters, Hashes, InlineHashes};
+use crate::{CommId, Domains, HandlerCounters, Hashes, InlineHashes};
 
 /// Searches and books for all handlers of the slice. Each run of messages of one communicator takes
 /// the loop compiled for the classes posted there.
 #[cfg_attr(not(target_arch = "riscv64"), inline(never))]
-pub(super) fn search_and_book<C: Crew>(block: BlockRun<'_, C>, scratch: &mut Scratch) {
-    let Range { start, end } = block.crew.slice().handlers();
+pub(super) fn search_and_book(slice: &Slice<'_>, scratch: &mut Scratch) {
+    let Range { start, end } = slice.handlers();
     let mut from = start;
     while from < end {
-        let comm = block.entry(from).envelope.comm;
-        from = search_run(block, comm, from..end, scratch);
+        let comm = slice.entry(from).envelope.comm;
+        from = search_run(slice, comm, from..end, scratch);
     }
 }
 
 /// Searches and books for the leading handlers with messages of `comm`; returns the next handler.
-fn search_run<C: Crew>(
-    block: BlockRun<'_, C>,
+fn search_run(
+    slice: &Slice<'_>,
     comm: CommId,
     handlers: Range<usize>,
     scratch: &mut Scratch,
 ) -> usize {
-    let nic = block.nic;
+    let nic = slice.nic;
     // SAFETY: inside a block.
     let view = unsafe { *nic.view(comm) };
     let indexes = nic.indexes(view);
     scratch.kinds |= view.kinds;
     let early_check = nic.options.early_check;
     let trusted =
-        nic.options.inline_hashes == InlineHashes::Trust && block.entry(handlers.start).has_hashes;
+        nic.options.inline_hashes == InlineHashes::Trust && slice.entry(handlers.start).has_hashes;
     if view.overtaking() || early_check || !trusted {
         return search_each(
-            block,
+            slice,
             comm,
             view,
             handlers,
@@ -59,12 +59,12 @@ fn search_run<C: Crew>(
     // Most communicators have receives of one class at a time: search only that table, inline.
     match view.classes().only() {
         Some(class) => by_class!(class, CLASS => {
-            search_each(block, comm, view, handlers, scratch, true, |_, key, counters| {
+            search_each(slice, comm, view, handlers, scratch, true, |_, key, counters| {
                 Ok(indexes.search_class(CLASS, key, 0, counters))
             })
         }),
         None => search_each(
-            block,
+            slice,
             comm,
             view,
             handlers,
@@ -78,8 +78,8 @@ fn search_run<C: Crew>(
 /// The general loop. `search` returns a candidate, or the receive that an overtaking handler has
 /// taken. `trusted`: uses the entries' hashes as they are; a message without hashes ends the run.
 #[inline]
-fn search_each<C: Crew>(
-    block: BlockRun<'_, C>,
+fn search_each(
+    slice: &Slice<'_>,
     comm: CommId,
     view: CommView,
     handlers: Range<usize>,
@@ -87,9 +87,8 @@ fn search_each<C: Crew>(
     trusted: bool,
     search: impl Fn(usize, &Key, &HandlerCounters) -> Result<Option<Candidate>, ReceiveId>,
 ) -> usize {
-    let BlockRun {
-        nic, crew, entries, ..
-    } = block;
+    let Slice { nic, entries, .. } = *slice;
+    let keyed = nic.options.domains == Domains::Keyed;
     // Local copies: a compiler must otherwise reload them after each booking.
     let bookings = nic.bookings();
     let Range { start, end } = handlers;
@@ -111,14 +110,16 @@ fn search_each<C: Crew>(
         } else {
             key(&entry, nic.options.inline_hashes, first)
         };
-        crew.announce(handler, &entry, view);
+        if keyed {
+            domain::write_key(slice, handler, &entry, view);
+        }
         step!(SearchBegins);
         let found = match search(handler, &key, first) {
             Ok(found) => found,
             Err(taken) => {
                 scratch.overtaken.insert(handler);
                 *place = taken;
-                crew.slice().publish(handler, ReceiveId::NIL);
+                slice.publish(handler, ReceiveId::NIL);
                 continue;
             }
         };
@@ -132,7 +133,7 @@ fn search_each<C: Crew>(
                 before: neighbour,
                 ..
             }) => {
-                crew.slice().book(bookings, receive, handler);
+                slice.book(bookings, receive, handler);
                 // The head stays in place until it is taken, so its predecessor is never read.
                 if neighbour != ReceiveId::NIL {
                     *before = neighbour;
@@ -141,7 +142,7 @@ fn search_each<C: Crew>(
             }
             None => ReceiveId::NIL,
         };
-        crew.slice().publish(handler, *place);
+        slice.publish(handler, *place);
     }
     end
 }

@@ -1,41 +1,76 @@
-//! A slice of a block: the steps that every rule of waiting has in common.
+//! A slice of a block, the argument of every phase, and the steps that both rules of waiting have in
+//! common.
 
 use core::ops::Range;
 
+use super::protocol::deliver;
 use crate::block::{BlockInfo, Phase};
 use crate::booking::Bookings;
-use crate::descriptor::{Descriptor, state};
-use crate::number::{BinId, ReceiveId, WorkerId, unchecked};
+use crate::descriptor::{Descriptor, Posted, state};
+use crate::message::{Completion, Entry, Transfer};
+use crate::number::{BinId, ReceiveId, Sequence, WorkerId, unchecked};
+use crate::ring::Stretch;
 use crate::shared::Shared;
-use crate::sync::Relaxed;
-use crate::{FastPath, Path, Removal};
+use crate::sync::{Peek, Relaxed};
+use crate::{CommId, FastPath, Path, Removal};
 
-/// The handlers of a block that one worker runs while other workers run the others.
+/// The handlers of a block that one worker runs, with the entries and results of the whole block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slice<'a> {
-    pub(crate) nic: &'a Shared,
-    pub(crate) block: &'a BlockInfo,
-    pub(crate) worker: WorkerId,
+pub(super) struct Slice<'a> {
+    pub(super) nic: &'a Shared,
+    pub(super) block: &'a BlockInfo,
+    pub(super) worker: WorkerId,
     /// Its handlers: to find them again needs divisions.
     start: usize,
     end: usize,
+    pub(super) entries: Stretch<'a, Entry>,
+    pub(super) results: Stretch<'a, Completion>,
 }
 
 impl<'a> Slice<'a> {
+    /// A worker's slice of a block that several workers run.
     #[inline]
-    pub(crate) fn new(nic: &'a Shared, block: &'a BlockInfo, worker: WorkerId) -> Self {
+    pub(super) fn new(nic: &'a Shared, block: &'a BlockInfo, worker: WorkerId) -> Self {
         let Range { start, end } = block.slice(worker);
         Self {
-            nic,
-            block,
             worker,
             start,
             end,
+            ..Self::whole(nic, block, block.count)
         }
     }
 
+    /// All handlers of a block that the leader runs alone. `messages`: the block's number of
+    /// messages.
+    #[inline(always)]
+    pub(super) fn whole(nic: &'a Shared, block: &'a BlockInfo, messages: usize) -> Self {
+        let queue = nic.arrivals.queue(block.queue);
+        Self {
+            nic,
+            block,
+            worker: WorkerId::LEADER,
+            start: 0,
+            end: messages,
+            entries: queue.ring.stretch(block.first, messages),
+            results: nic.completions.stretch(block.results, messages),
+        }
+    }
+
+    /// The handlers that this worker runs.
+    #[inline]
+    pub(super) fn handlers(&self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    /// The message of a handler of the block.
+    #[inline]
+    pub(super) fn entry(&self, handler: usize) -> Peek<'a, Entry> {
+        // SAFETY: the leader saw the block's entries ready, and releases them only after its end.
+        unsafe { self.entries.peek(handler) }
+    }
+
     /// Workers that this slice waits for: every lower slice, never a higher one (O12).
-    pub(super) fn awaited(self, reached: Phase) -> Range<WorkerId> {
+    pub(super) fn awaited(&self, reached: Phase) -> Range<WorkerId> {
         let worker = self.worker;
         let previous = WorkerId(worker.0.saturating_sub(1));
         let first = match reached {
@@ -47,16 +82,11 @@ impl<'a> Slice<'a> {
         first..if short { previous } else { worker }
     }
 
-    /// The handlers that this worker runs.
-    pub(super) fn handlers(self) -> Range<usize> {
-        self.start..self.end
-    }
-
     /// Sets the handler's booking bit (O10), where it is read.
     ///
     /// Only the early check and form (a) of the fast path read bookings.
     #[inline(always)]
-    pub(super) fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) {
+    pub(super) fn book(&self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) {
         let options = &self.nic.options;
         let are_read = options.early_check || options.fast_path == FastPath::Literal;
         if are_read || options.always_book || fault!(ForcingIgnored) {
@@ -71,15 +101,37 @@ impl<'a> Slice<'a> {
 
     /// Publishes a handler's candidate, or `NIL` (S3).
     #[inline]
-    pub(super) fn publish(self, handler: usize, candidate: ReceiveId) {
+    pub(super) fn publish(&self, handler: usize, candidate: ReceiveId) {
         step!(Published { handler });
         // SAFETY: this worker runs the handler and has not reached phase 1.
         unsafe { self.nic.block.set_candidate(handler, candidate) };
     }
 
+    /// Reads what a handler of this or a lower slice has chosen, after the barrier: its
+    /// communicator (`comm`, if known) and the sequence of its candidate.
+    #[inline]
+    pub(super) fn claim(
+        &self,
+        handler: usize,
+        comm: Option<CommId>,
+        candidate: ReceiveId,
+    ) -> (CommId, Sequence) {
+        step!(ClaimRead {
+            message: comm.is_none().then(|| self.entries.position(handler)),
+            receive: candidate.found(),
+        });
+        let comm = comm.unwrap_or_else(|| self.entry(handler).envelope.comm);
+        if candidate == ReceiveId::NIL {
+            return (comm, Sequence::default());
+        }
+        // SAFETY: inside a block (D1).
+        let posted = unsafe { self.nic.receives[candidate].posted.peek() };
+        (comm, posted.sequence())
+    }
+
     /// Marks a receive taken (S18).
     #[inline]
-    pub(super) fn mark(self, descriptor: &Descriptor, receive: ReceiveId, path: Path) {
+    pub(super) fn mark(&self, descriptor: &Descriptor, receive: ReceiveId, path: Path) {
         if path == Path::Overtaking {
             return;
         }
@@ -102,7 +154,7 @@ impl<'a> Slice<'a> {
     /// All handlers of the slice are matched, and what they took is marked: higher ones wait for
     /// no more than that.
     #[inline]
-    pub(super) fn matched(self) {
+    pub(super) fn matched(&self) {
         step!(SliceMatched);
         self.nic
             .block
@@ -112,7 +164,7 @@ impl<'a> Slice<'a> {
     /// Takes a marked receive out of its chain, or leaves that to the block's end (O28, S17).
     /// `bin` is the bin of the receive, and `before` its predecessor in the chain at search time.
     /// `false`: another handler holds the bin's lock.
-    pub(super) fn unlink(self, receive: ReceiveId, bin: BinId, before: &ReceiveId) -> bool {
+    pub(super) fn unlink(&self, receive: ReceiveId, bin: BinId, before: &ReceiveId) -> bool {
         let Shared {
             receives,
             bins,
@@ -135,14 +187,36 @@ impl<'a> Slice<'a> {
 
     /// Records for the leader which receive a handler took.
     #[inline]
-    pub(super) fn record_taken(self, handler: usize, receive: ReceiveId) {
+    pub(super) fn record_taken(&self, handler: usize, receive: ReceiveId) {
         step!(Noted { handler });
         // SAFETY: this worker runs the handler and has not reached phase 3.
         unsafe { self.nic.block.set_taken(handler, receive) };
     }
 
+    /// Moves the data of a message to its receive, and reports the receive.
+    ///
+    /// # Safety
+    /// The caller runs this handler, which has taken the receive and has not reported its result.
+    /// `transfer` is that of its message and receive.
+    #[inline(always)]
+    pub(super) unsafe fn deliver(&self, handler: usize, posted: &Posted, transfer: Transfer) {
+        // SAFETY: the caller's promise; `whole` began both runs with the block's first message, and
+        // the leader claimed a result's position for each.
+        unsafe {
+            deliver(
+                self.nic,
+                self.block,
+                self.entries,
+                self.results,
+                handler,
+                posted,
+                transfer,
+            );
+        }
+    }
+
     /// All data of the slice's messages has moved.
-    pub(super) fn finished(self) {
+    pub(super) fn finished(&self) {
         #[cfg(dpamatch_card)]
         crate::card::write_back();
         self.nic

@@ -3,16 +3,15 @@
 
 use core::ops::Range;
 
-use super::block_run::BlockRun;
-use super::crew::Crew;
 use super::scratch::Scratch;
+use super::slice::Slice;
 use crate::number::{ReceiveId, unchecked};
 use crate::{HandlerCounters, Path};
 
-impl<C: Crew> BlockRun<'_, C> {
+impl Slice<'_> {
     /// A handler takes the receive in `scratch`, or none.
     #[inline]
-    pub(super) fn take_one(self, scratch: &Scratch, handler: usize, path: Path) {
+    pub(super) fn take_one(&self, scratch: &Scratch, handler: usize, path: Path) {
         let nic = self.nic;
         let counters = &nic.handler_counters[handler];
         let receive = scratch.receives[handler];
@@ -24,32 +23,32 @@ impl<C: Crew> BlockRun<'_, C> {
 
     /// A handler takes no receive.
     #[inline]
-    fn leave_one(self, handler: usize, path: Path, counters: &HandlerCounters) {
-        self.matched(handler);
-        self.crew.slice().record_taken(handler, ReceiveId::NIL);
+    fn leave_one(&self, handler: usize, path: Path, counters: &HandlerCounters) {
+        self.matched_up_to(handler);
+        self.record_taken(handler, ReceiveId::NIL);
         unmatched(counters, handler, path);
     }
 
     /// A handler takes a receive. `before`: its predecessor in the chain at search time.
     #[inline]
-    fn consume(self, handler: usize, path: Path, receive: ReceiveId, before: &ReceiveId) {
-        let BlockRun { nic, crew, .. } = self;
+    fn consume(&self, handler: usize, path: Path, receive: ReceiveId, before: &ReceiveId) {
+        let nic = self.nic;
         let counters = &nic.handler_counters[handler];
         // SAFETY: a search found the receive.
         let descriptor = unsafe { unchecked(&nic.receives, receive) };
         // SAFETY: inside a block (D1).
         let bin = unsafe { descriptor.posted.peek() }.bin;
         if fault!(MatchedBeforeMark) {
-            self.matched(handler);
+            self.matched_up_to(handler);
         }
         step!(Taken {
             handler,
             receive: receive.0,
             path
         });
-        crew.slice().mark(descriptor, receive, path);
-        self.matched(handler);
-        crew.slice().record_taken(handler, receive);
+        self.mark(descriptor, receive, path);
+        self.matched_up_to(handler);
+        self.record_taken(handler, receive);
         match path {
             // The remaining counts, see `HandlerCounts::completed`.
             Path::Clean => {}
@@ -57,7 +56,7 @@ impl<C: Crew> BlockRun<'_, C> {
             Path::Slow => counters.slow.add(1),
             Path::Overtaking => counters.overtaking.add(1),
         }
-        if !crew.slice().unlink(receive, bin, before) {
+        if !self.unlink(receive, bin, before) {
             counters.lock_missed.add(1);
             step!(LockMissed { handler });
         }
@@ -66,25 +65,25 @@ impl<C: Crew> BlockRun<'_, C> {
     /// Called after a handler is matched. Higher slices wait for the slice's last match, not for
     /// later work.
     #[inline]
-    fn matched(&self, handler: usize) {
-        if handler + 1 == self.crew.slice().handlers().end {
-            self.crew.slice().matched();
+    fn matched_up_to(&self, handler: usize) {
+        if handler + 1 == self.handlers().end {
+            self.matched();
         }
     }
 
     /// Leaves these handlers, the whole slice, without a receive.
-    pub(super) fn leave(self, handlers: Range<usize>) {
+    pub(super) fn leave(&self, handlers: Range<usize>) {
         // No receive is taken, so higher slices need not wait.
-        self.crew.slice().matched();
+        self.matched();
         for handler in handlers {
-            self.crew.slice().record_taken(handler, ReceiveId::NIL);
+            self.record_taken(handler, ReceiveId::NIL);
             unmatched(&self.nic.handler_counters[handler], handler, Path::Clean);
         }
     }
 
-    /// The protocol stage of a crew that delivers after all matches of its slice.
-    pub(super) fn deliver_all(self, scratch: &Scratch) {
-        for handler in self.crew.slice().handlers() {
+    /// The protocol stage, after all matches of the slice.
+    pub(super) fn deliver_all(&self, scratch: &Scratch) {
+        for handler in self.handlers() {
             let receive = scratch.receives[handler];
             if receive != ReceiveId::NIL {
                 // SAFETY: inside a block (D1).

@@ -108,7 +108,7 @@ fn shipped_orderings_hold_in_weak_memory_and_weakened_ones_do_not() {
     }
     let faults = image(Build::Faults);
     let source = include_str!("../../../dpa_model/src/block.rs");
-    let text = "Published(self.published.load(";
+    let text = "let published = self.published.load(";
     let (line, column) = (1..)
         .zip(source.lines())
         .find_map(|(number, line)| Some((number, line.find(text)? + text.len() + 1)))
