@@ -83,9 +83,14 @@ impl From<EndpointError> for Failure {
     }
 }
 
-impl From<PostError> for Failure {
-    fn from(error: PostError) -> Self {
-        RecvError::from(error).into()
+impl From<&PostError> for Failure {
+    fn from(error: &PostError) -> Self {
+        let code = match error {
+            PostError::WildcardExcluded(_) => DPAMATCH_ERR_WILDCARD,
+            PostError::Stopped(_) => DPAMATCH_ERR_STOPPED,
+            _ => DPAMATCH_ERR_INTERNAL,
+        };
+        Self::new(code, error.to_string())
     }
 }
 
@@ -226,8 +231,8 @@ mod tests {
             Stopped.into(),
             EndpointError::Config(bad).into(),
             EndpointError::Thread(std::io::ErrorKind::OutOfMemory.into()).into(),
-            PostError::Stopped(vec![1]).into(),
-            PostError::WildcardExcluded(vec![1]).into(),
+            (&PostError::Stopped(vec![1])).into(),
+            (&PostError::WildcardExcluded(vec![1])).into(),
             RecvError::Truncated { received, sent: 5 }.into(),
             RecvError::Cancelled(vec![1]).into(),
             RecvError::WildcardExcluded(vec![1]).into(),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use dpamatch::NicConfig;
-use dpamatch::endpoint::{Drive, Endpoint as Inner, EndpointConfig};
+use dpamatch::endpoint::{Drive, Endpoint as Inner, EndpointConfig, PostError};
 use dpamatch::named::{NAMES, SetError};
 use dpamatch::registry::EngineOptions;
 
@@ -148,6 +148,13 @@ impl Inside {
         if self.spare.len() < SPARE_MAX && buffer.capacity() <= SPARE_BYTES_MAX {
             self.spare.push(buffer);
         }
+    }
+
+    /// Keeps the buffer of a receive that was not posted.
+    pub(crate) fn refused(&mut self, error: PostError) -> Failure {
+        let failure = Failure::from(&error);
+        self.keep(error.into_buffer());
+        failure
     }
 }
 

@@ -123,7 +123,8 @@ pub unsafe extern "C" fn dpamatch_imrecv(
             let own = inside.buffer(length)?;
             // SAFETY: it came from a box; its place is set to null.
             let taken = unsafe { Box::from_raw(message.replace(std::ptr::null_mut())) };
-            Ok(inside.endpoint.imrecv(taken.inner, own)?)
+            let posted = inside.endpoint.imrecv(taken.inner, own);
+            posted.map_err(|error| inside.refused(error))
         };
         // SAFETY: the caller's promise.
         let received = unsafe { with(endpoint, receive) };

@@ -84,11 +84,7 @@ pub unsafe extern "C" fn dpamatch_post(
         let post = |inside: &mut Inside| {
             let own = inside.buffer(length)?;
             let posted = inside.endpoint.post_recv(comm, source, tag, own);
-            posted.map_err(|error| {
-                let failure = Failure::from(error.clone());
-                inside.keep(error.into_buffer());
-                failure
-            })
+            posted.map_err(|error| inside.refused(error))
         };
         // SAFETY: the caller's promise.
         let inner = unsafe { with(endpoint, post) }?;
