@@ -347,12 +347,13 @@ fn of_bound(
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    let beginnings = match (most, effort.shard) {
-        (Some(_), Shard::WHOLE) => vec![Vec::new()],
-        (None, Shard::WHOLE) => beginnings(setup, tree, 8 * threads as u64, BEGINNINGS_MAX),
+    let least = match (most, effort.shard) {
+        (Some(_), Shard::WHOLE) => 1,
+        (None, Shard::WHOLE) => 64 * threads as u64,
         // The parts are of the same beginnings, on however many processors they run.
-        (_, shard) => beginnings(setup, tree, 16 * shard.of, BEGINNINGS_MAX),
+        (_, shard) => 64 * shard.of,
     };
+    let beginnings = beginnings(setup, tree, least, BEGINNINGS_MAX);
     // Then beginnings may be missing.
     let was_stopped = is_stopped();
     let mine: Vec<_> = (0..)
@@ -399,13 +400,16 @@ fn of_bound(
     (report, met)
 }
 
-/// Most beginnings of schedules. Further shards have no schedules.
+/// Most beginnings of schedules. With more shards, some have no schedules.
 const BEGINNINGS_MAX: usize = 100_000;
 
 /// The beginnings of all schedules: at least `count` if there are so many, and at most `most`. They
 /// are the same ones in every process.
 fn beginnings(setup: &Setup, tree: &Tree, count: u64, most: usize) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::new()];
+    if count <= 1 {
+        return all;
+    }
     for depth in [2, 4, 8, 12, 16, 24, 32, 48] {
         let shared = Arc::new(Mutex::new(Vec::new()));
         let kept = shared.clone();
