@@ -349,9 +349,9 @@ fn of_bound(
     };
     let least = match (most, effort.shard) {
         (Some(_), Shard::WHOLE) => 1,
-        (None, Shard::WHOLE) => 64 * threads as u64,
+        (None, Shard::WHOLE) => 16 * threads as u64,
         // The parts are of the same beginnings, on however many processors they run.
-        (_, shard) => 64 * shard.of,
+        (_, shard) => 16 * shard.of,
     };
     let beginnings = beginnings(setup, tree, least, BEGINNINGS_MAX);
     // Then beginnings may be missing.
