@@ -18,10 +18,6 @@ use dpamatch::engine::{BinCount, MsgId, RecvId};
 use dpamatch::registry::{self, EngineOptions};
 use dpamatch::stream::Event;
 use dpamatch::{CommId, Envelope, NicConfig, Rank, Selector, Tag};
-use dpamatch_explore::{
-    Barrier, Domains, Effort, Ending, FastPath, Removal, Report as ExploreReport, Setup, arrive,
-    break_rule, every_with, keep_rules, post,
-};
 use dpamatch_needs::Need;
 use dpamatch_tools::analyze::order::{Load, Network, OrderChoice};
 use dpamatch_tools::analyze::stats::Plan;
@@ -31,6 +27,9 @@ use dpamatch_tools::analyze::{
 };
 use dpamatch_traces::Group;
 use serde_json::json;
+
+#[path = "laws/explored.rs"]
+mod explored;
 
 struct Counting;
 
@@ -252,87 +251,6 @@ fn an_event_takes_few_bytes() {
     assert!(each <= 34, "{each} bytes for each send or receive");
 }
 
-/// Explores equal messages with receives of two kinds, with at most two preemptions. Returns also
-/// the most bytes held at a time.
-fn explored(effort: Effort) -> (usize, ExploreReport) {
-    let sources = [Some(0), None, Some(0)];
-    let posts = (0..)
-        .zip(sources)
-        .map(|(recv, source)| post(recv, 0, source, 7));
-    let setup = Setup {
-        operations: posts
-            .chain((0..3).map(|msg| arrive(msg, 0, 0, 7)))
-            .collect(),
-        handlers: 3,
-        bins: 1,
-        fast_path: FastPath::Sequence,
-        early_check: false,
-        removal: Removal::Lazy,
-        domains: Domains::Keyed,
-        barrier: Barrier::Lanes,
-    };
-    let expected = Ending {
-        matches: (0..3).map(|name| (name, name)).collect(),
-        ..Ending::default()
-    };
-    // ordering: no other thread is at work.
-    let before = HELD.load(Relaxed);
-    MOST_HELD.store(before, Relaxed);
-    let effort = Effort {
-        threads: 1,
-        ..effort
-    };
-    let report = every_with(&setup, &expected, 2, effort);
-    // ordering: as above.
-    (MOST_HELD.load(Relaxed) - before, report)
-}
-
-/// A schedule that ends early leaves nothing behind, as one that runs to its end. What is known of
-/// states has the bytes that were asked for.
-fn schedules_hold_no_memory() {
-    let at_most = |schedules| Effort {
-        most: Some(schedules),
-        once_a_state: false,
-        ..Effort::default()
-    };
-    // The same schedules come last each time, since a thread keeps its last one.
-    let held = || {
-        explored(at_most(10));
-        // ordering: as above.
-        HELD.load(Relaxed)
-    };
-    let before = held();
-    let [(less, _), (more, _)] = [500, 2000].map(|schedules| explored(at_most(schedules)));
-    println!("schedules times 4: most bytes held {less}, then {more}");
-    assert!(more <= less + 1000, "bytes held {less}, then {more}");
-    assert_eq!(held(), before, "some ended where all workers slept");
-    let (all, report) = explored(Effort::default());
-    assert!(report.cut > 200 && report.forgotten == 0, "{}", report.cut);
-    let counts = |report: ExploreReport| (report.bounds, report.paths, report.violations);
-    let expected = counts(report);
-    let [nothing, few, many] = [0, 100_000, 400_000].map(|known_bytes| {
-        let effort = Effort {
-            known_bytes,
-            ..Effort::default()
-        };
-        let (most, report) = explored(effort);
-        assert!(report.forgotten > 0 && most < all);
-        assert_eq!(counts(report), expected);
-        most
-    });
-    println!("known states of 100,000 bytes: {few} held; of 400,000: {many}; of none: {nothing}");
-    assert!(few <= nothing + 100_000 && many <= nothing + 400_000);
-    assert!((200_000..=300_000).contains(&(many - few)));
-    drop(expected);
-    assert_eq!(held(), before, "some ended at a known state");
-    assert!(break_rule("search-takes-consumed"));
-    let (_, report) = explored(Effort::default());
-    assert!(report.violations > 10, "{}", report.violations);
-    drop(report);
-    keep_rules();
-    assert_eq!(held(), before, "some failed");
-}
-
 /// One test: the counts are of the whole process.
 #[test]
 fn four_times_the_work_costs_at_most_five_times_as_much() {
@@ -356,7 +274,7 @@ fn four_times_the_work_costs_at_most_five_times_as_much() {
         }
     }
     an_event_takes_few_bytes();
-    schedules_hold_no_memory();
+    explored::schedules_hold_no_memory();
     engines_take_steps_in_proportion();
     if Need::Valgrind.require(has_valgrind()) {
         parts_take_instructions_in_proportion();

@@ -347,12 +347,13 @@ fn of_bound(
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    let beginnings = match (most, effort.shard) {
-        (Some(_), Shard::WHOLE) => vec![Vec::new()],
-        (None, Shard::WHOLE) => beginnings(setup, tree, 8 * threads as u64, BEGINNINGS_MAX),
+    let least = match (most, effort.shard) {
+        (Some(_), Shard::WHOLE) => 1,
+        (None, Shard::WHOLE) => 16 * threads as u64,
         // The parts are of the same beginnings, on however many processors they run.
-        (_, shard) => beginnings(setup, tree, 16 * shard.of, BEGINNINGS_MAX),
+        (_, shard) => 16 * shard.of,
     };
+    let beginnings = beginnings(setup, tree, least, BEGINNINGS_MAX);
     // Then beginnings may be missing.
     let was_stopped = is_stopped();
     let mine: Vec<_> = (0..)
@@ -399,13 +400,16 @@ fn of_bound(
     (report, met)
 }
 
-/// Most beginnings of schedules. Further shards have no schedules.
+/// Most beginnings of schedules. With more shards, some have no schedules.
 const BEGINNINGS_MAX: usize = 100_000;
 
 /// The beginnings of all schedules: at least `count` if there are so many, and at most `most`. They
 /// are the same ones in every process.
 fn beginnings(setup: &Setup, tree: &Tree, count: u64, most: usize) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::new()];
+    if count <= 1 {
+        return all;
+    }
     for depth in [2, 4, 8, 12, 16, 24, 32, 48] {
         let shared = Arc::new(Mutex::new(Vec::new()));
         let kept = shared.clone();
@@ -589,90 +593,4 @@ pub fn shorten(setup: &Setup, expected: &Ending, violation: &Violation) -> Viola
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(turns: u32, result: Result<Ending, Stuck>) -> Run {
-        Run {
-            turns: Turns((0..turns).map(|turn| (0, turn)).collect()),
-            result,
-            told: Vec::new(),
-            bins: Default::default(),
-            names: BTreeMap::new(),
-        }
-    }
-
-    /// Parts of too many beginnings would lose schedules.
-    #[test]
-    fn beginnings_are_never_more_and_never_a_part() {
-        let operations = [
-            crate::post(0, 0, 0, 7),
-            crate::post(1, 0, None, 7),
-            crate::arrive(0, 0, 0, 7),
-            crate::arrive(1, 0, 0, 7),
-        ];
-        let setup = Setup {
-            operations: operations.into(),
-            handlers: 2,
-            bins: 1,
-            fast_path: crate::FastPath::Sequence,
-            early_check: false,
-            removal: crate::Removal::Lazy,
-            domains: crate::Domains::Paper,
-            barrier: crate::Barrier::Lanes,
-        };
-        let expected = Ending::default();
-        let effort = Effort {
-            at_meetings: false,
-            ..Effort::default()
-        };
-        let search = Search {
-            setup: &setup,
-            expected: &expected,
-            effort,
-            known: effort.nothing_known(),
-            meetings: Meetings::default(),
-            meets: None,
-        };
-        let count = |count, most| beginnings(&setup, &search.tree(1), count, most).len();
-        let all = count(u64::MAX, 1000);
-        assert!(all > 20, "{all}");
-        let few = count(6, 1000);
-        assert!((6..all).contains(&few), "{few}");
-        assert_eq!((count(u64::MAX, all), count(6, few)), (all, few));
-        assert!(count(u64::MAX, all - 1) < all && count(6, few - 1) < few);
-        assert_eq!(count(6, 1), 1);
-    }
-
-    /// A report counts schedules of each kind, and keeps the shortest with a fault.
-    #[test]
-    fn each_kind_of_schedule_is_counted() {
-        let (right, mut report) = (Ending::default(), Report::default());
-        let failed = |why: &str| Err(Stuck::Failed(why.to_owned()));
-        let wrong = Ending {
-            matches: vec![(1, 2)],
-            ..Ending::default()
-        };
-        for (turns, result) in [
-            (5, Ok(right.clone())),
-            (9, Err(Stuck::Stopped(70))),
-            (7, failed("long")),
-            (3, failed("short")),
-            (3, failed("as short, and later")),
-            (4, failed("longer")),
-            (6, Ok(wrong)),
-            (2, Err(Stuck::Stopped(70))),
-        ] {
-            report.note(run(turns, result), Some(turns.into()), &right);
-        }
-        let counts = [report.schedules, report.stopped, report.violations];
-        assert_eq!((counts, report.steps_max), ([8, 2, 5], 70));
-        assert_eq!(report.paths.values().sum::<u64>(), 8);
-        let kept = report.violation.expect("a fault");
-        assert_eq!(
-            (kept.seed, kept.what.as_str(), kept.run.turns.len()),
-            (Some(3), "short", 3)
-        );
-        assert_eq!(report.last.map(|run| run.turns.len()), Some(5));
-    }
-}
+mod tests;

@@ -76,6 +76,8 @@ fn run(
     let effort = Effort {
         once_a_state,
         at_meetings,
+        // The number of runs depends on it.
+        threads: 2,
         ..Effort::default()
     };
     every_with(setup, expected, bound, effort)

@@ -491,3 +491,23 @@ fn summary(report: &Report, seconds: f64, out: &mut dyn Write) -> io::Result<()>
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_without_memory_are_named() {
+        let shown = |forgotten| {
+            let report = Report {
+                forgotten,
+                ..Report::default()
+            };
+            let mut out = Vec::new();
+            summary(&report, 1.0, &mut out).expect("room");
+            String::from_utf8(out).expect("UTF-8")
+        };
+        assert!(!shown(0).contains("memory"));
+        assert!(shown(7).contains("\n         7  more states than memory may hold; the schedules"));
+    }
+}
