@@ -49,7 +49,7 @@ impl Spread {
     /// the chosen order first. Order logs have one order, the real one.
     ///
     /// # Complexity
-    /// One order and one engine for each further order, up to 40 million sends, receives and probes
+    /// One simulation, or one order and engine at each rank, for each further order, up to 40 million sends, receives and probes
     /// in all orders together. Orders beyond are left out.
     pub fn of(run: &Run, network: Network, known: Vec<InOrder>) -> Self {
         let mut spread = Self {
@@ -72,7 +72,12 @@ impl Spread {
                 continue;
             }
             left -= 1;
-            match run.look_at_orders(choice, network, count_rank) {
+            let counts = match choice {
+                // The simulation matches by itself.
+                OrderChoice::Causal => Some(vec![run.causal_counts(network)]),
+                others => run.look_at_orders(others, count_rank),
+            };
+            match counts {
                 Some(counts) => spread.orders.push(sum(name, &counts)),
                 None => spread.left_out = Some(format!("{name}: the trace has no wall times")),
             }
@@ -156,8 +161,8 @@ fn choices(network: Network) -> Vec<Choice> {
         .collect()
 }
 
-fn sum(order: String, ranks: &[[u64; 2]]) -> InOrder {
-    let sum = |place: usize| ranks.iter().map(|counts| counts[place]).sum();
+fn sum(order: String, parts: &[[u64; 2]]) -> InOrder {
+    let sum = |place: usize| parts.iter().map(|counts| counts[place]).sum();
     InOrder {
         order,
         expected: sum(0),

@@ -44,8 +44,10 @@ impl BlockStats {
 /// Bins of each table: they affect the length of searches, not their results.
 const BINS: usize = 64;
 
-/// Minimum queue entries, so that most runs of messages form whole blocks.
-const QUEUE: usize = 1024;
+/// Maximum queue entries: most runs of messages form whole blocks. A rank that needs fewer gets
+/// fewer, so that ranks with few events cost little.
+const QUEUE_MAX: usize = 1024;
+const _: () = assert!(QUEUE_MAX >= 2 * dpa_model::HANDLERS_MAX);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Needs {
@@ -54,24 +56,89 @@ pub(super) struct Needs {
     pub(super) comms: usize,
 }
 
-/// Runs one rank's order through a NIC with this number of handlers: linear in the events.
-pub(super) fn run(view: RankView<'_>, order: &Order, handlers: u32, needs: Needs) -> BlockStats {
-    let handlers = (handlers.max(1) as usize).min(dpa_model::HANDLERS_MAX);
-    let queue = QUEUE.max(2 * handlers.next_power_of_two());
+/// The messages and commands of an order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Events {
+    messages: usize,
+    commands: usize,
+    /// Messages between two commands, at most: no block has more.
+    run_max: usize,
+}
+
+impl Events {
+    fn of(order: &Order, comms: usize) -> Self {
+        let mut events = Self {
+            // Each communicator is created.
+            commands: comms,
+            ..Self::default()
+        };
+        let mut run = 0;
+        for happening in order.iter() {
+            if let Happening::Arrive(_) = happening {
+                events.messages += 1;
+                run += 1;
+                events.run_max = events.run_max.max(run);
+            } else {
+                events.commands += 1;
+                run = 0;
+            }
+        }
+        events
+    }
+}
+
+/// Runs one rank's order through a NIC with each number of handlers: linear in the events. Numbers
+/// above the longest run of messages give the same blocks, so one of them is run.
+pub(super) fn run(
+    view: RankView<'_>,
+    order: &Order,
+    handlers: &[u32],
+    needs: Needs,
+) -> Vec<BlockStats> {
+    let events = Events::of(order, needs.comms);
+    let mut known: Vec<BlockStats> = Vec::new();
+    let stats = |&handlers: &u32| {
+        let handlers = handlers.clamp(1, dpa_model::HANDLERS_MAX as u32);
+        let used = (handlers as usize).min(events.run_max);
+        let stats = match known.iter().find(|it| it.handlers as usize == used) {
+            Some(&stats) => stats,
+            None if used == 0 => BlockStats::default(),
+            None => {
+                let stats = run_with(view, order, used, events, needs);
+                known.push(stats);
+                stats
+            }
+        };
+        BlockStats { handlers, ..stats }
+    };
+    handlers.iter().map(stats).collect()
+}
+
+fn run_with(
+    view: RankView<'_>,
+    order: &Order,
+    handlers: usize,
+    events: Events,
+    needs: Needs,
+) -> BlockStats {
+    // A queue that holds all, or the largest one: a queue's end cuts a block.
+    let room = |entries: usize, most: usize| entries.next_power_of_two().clamp(1, most);
+    let results = events.messages + events.commands;
     let config = NicConfig {
         handlers,
         workers: 1,
         receives: needs.posted.max(1) as usize,
         bins: BINS,
         communicators: needs.comms.max(1),
-        completion_queue: queue,
+        completion_queues: 1,
+        completion_queue: room(events.messages, QUEUE_MAX),
         bounce_buffers: 1,
         eager_limit: 32,
         // The NIC stores a whole block before the next command can take from it.
         unexpected: needs.unexpected as usize + handlers,
         unexpected_buffers: 1,
-        command_queue: queue,
-        completion_ring: 2 * queue,
+        command_queue: room(events.commands, QUEUE_MAX),
+        completion_ring: room(results, 2 * QUEUE_MAX),
         regions: 1,
         memory_bytes: u64::MAX,
         // Blocks as large as the number of handlers, as on a card with a thread for each. The table
