@@ -234,6 +234,35 @@ mod tests {
         assert_eq!(left_out, Some("time: the trace has no wall times"));
     }
 
+    /// A simulation counts what an engine counts in its orders, also with cancels.
+    #[test]
+    fn a_simulation_counts_as_an_engine_does() {
+        let ends = [End::Ignored, End::CancelAsked, End::Cancelled];
+        let receives: Vec<_> = (0..30)
+            .map(|at: i32| receive((at % 4).min(1) - 1, at % 3, ends[at as usize % 7 % 3]))
+            .collect();
+        let sends: Vec<_> = (0..30).map(|at| send(1, at % 3)).collect();
+        let run = run(&sends, &receives);
+        let mut found = [0; 2];
+        for seed in 0..8 {
+            let network = Network {
+                seed,
+                latency_ns: 200 * seed,
+                ..Network::default()
+            };
+            let (orders, ..) = run.causal(network);
+            let counts = run.views().zip(&orders);
+            let counts: Vec<_> = counts
+                .map(|(view, order)| count_rank(view, order))
+                .collect();
+            let [expected, unexpected] =
+                [0, 1].map(|place| counts.iter().map(|it| it[place]).sum::<u64>());
+            assert_eq!(run.causal_counts(network), [expected, unexpected]);
+            found = [found[0] + expected, found[1] + unexpected];
+        }
+        assert!(found[0] > 8 && found[1] > 8, "{found:?}");
+    }
+
     #[test]
     fn nothing_has_no_share() {
         let report = report(&run(&[], &[]), OrderChoice::Causal);

@@ -41,13 +41,17 @@ impl BlockStats {
     }
 }
 
-/// Bins of each table: they affect the length of searches, not their results.
+/// Most bins of each table: they affect the length of searches, not their results.
 const BINS: usize = 64;
 
-/// Maximum queue entries: most runs of messages form whole blocks. A rank that needs fewer gets
-/// fewer, so that ranks with few events cost little.
-const QUEUE_MAX: usize = 1024;
-const _: () = assert!(QUEUE_MAX >= 2 * dpa_model::HANDLERS_MAX);
+/// Most queue entries: nearly all runs of messages form whole blocks. Like the tables the queues of
+/// a rank with few events are smaller, so that such a rank costs little.
+const QUEUE: usize = 1024;
+const _: () = assert!(QUEUE >= 2 * dpa_model::HANDLERS_MAX);
+
+/// Most entries of the command queue. Commands that wait for room change no block: the messages
+/// before them are there.
+const COMMANDS: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Needs {
@@ -122,23 +126,24 @@ fn run_with(
     needs: Needs,
 ) -> BlockStats {
     // A queue that holds all, or the largest one: a queue's end cuts a block.
-    let room = |entries: usize, most: usize| entries.next_power_of_two().clamp(1, most);
+    let room = |entries: usize, most: usize| entries.next_power_of_two().min(most);
+    let bins = room(needs.posted.max(needs.unexpected) as usize, BINS);
     let results = events.messages + events.commands;
     let config = NicConfig {
         handlers,
         workers: 1,
         receives: needs.posted.max(1) as usize,
-        bins: BINS,
+        bins,
         communicators: needs.comms.max(1),
         completion_queues: 1,
-        completion_queue: room(events.messages, QUEUE_MAX),
+        completion_queue: room(events.messages, QUEUE),
         bounce_buffers: 1,
         eager_limit: 32,
         // The NIC stores a whole block before the next command can take from it.
         unexpected: needs.unexpected as usize + handlers,
         unexpected_buffers: 1,
-        command_queue: room(events.commands, QUEUE_MAX),
-        completion_ring: room(results, 2 * QUEUE_MAX),
+        command_queue: room(events.commands, COMMANDS),
+        completion_ring: room(results, 2 * QUEUE),
         regions: 1,
         memory_bytes: u64::MAX,
         // Blocks as large as the number of handlers, as on a card with a thread for each. The table
@@ -156,6 +161,7 @@ fn run_with(
         comms: HashMap::default(),
         requests: HashMap::default(),
         arrivals: 0,
+        bins: bins as u32,
     };
     for happening in order.iter() {
         feed.happens(view, happening);
@@ -188,6 +194,8 @@ struct Feed {
     comms: HashMap<u32, CommId, Fast>,
     requests: HashMap<u32, RequestId, Fast>,
     arrivals: u64,
+    /// Of a communicator's tables.
+    bins: u32,
 }
 
 impl Feed {
@@ -205,11 +213,8 @@ impl Feed {
         }
         let number = CommId(self.comms.len() as u32);
         self.comms.insert(comm, number);
-        let stamp = self.arrivals;
-        self.command(|host| {
-            host.create(number, BINS as u32, Hints::default(), stamp)
-                .ok()
-        });
+        let (stamp, bins) = (self.arrivals, self.bins);
+        self.command(|host| host.create(number, bins, Hints::default(), stamp).ok());
         number
     }
 
@@ -259,5 +264,72 @@ impl Feed {
                 self.arrivals += 1;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::by_hand::{question, receive, run as run_of, send};
+    use crate::analyze::order::Dice;
+    use crate::analyze::program::{ANY, End};
+    use crate::analyze::{OrderChoice, Report};
+
+    /// Queues for exactly the events of a rank, and no more handlers than a block can have, count
+    /// what a NIC with the largest queues and all handlers counts.
+    #[test]
+    fn a_small_nic_counts_as_a_large_one() {
+        let mut dice = Dice::new(7, 0);
+        let mut paths = [0; 4];
+        for seed in 0..80 {
+            let events = 1 + dice.below(60);
+            let mut tag = || dice.below(3) as i32;
+            let sends: Vec<_> = (0..events).map(|_| send(1, tag())).collect();
+            let wanted = |number: u64, tag: i32| match number % 5 {
+                0 => receive(ANY, tag, End::Ignored),
+                1 => receive(0, ANY, End::Ignored),
+                _ => receive(0, tag, End::Ignored),
+            };
+            let receives: Vec<_> = (0..events).map(|number| wanted(number, tag())).collect();
+            let run = run_of(&sends, &receives);
+            let choice = match seed % 4 {
+                0 => OrderChoice::PostsFirst,
+                1 => OrderChoice::ArrivalsFirst,
+                _ => OrderChoice::Random { seed },
+            };
+            let mut asked = question(choice);
+            asked.plan.handlers = vec![1, 2, 3, 8, 64];
+            let report = Report::make(&run, &asked, |_| ()).expect("a report");
+            let found = &report.ranks[1].totals.blocks;
+            let (events, needs) = (
+                Events {
+                    messages: QUEUE,
+                    commands: QUEUE,
+                    run_max: 0,
+                },
+                Needs {
+                    posted: 100,
+                    unexpected: 100,
+                    comms: 1,
+                },
+            );
+            let order = &run.guided(choice)[1];
+            for &found in found {
+                let handlers = found.handlers as usize;
+                let large = run_with(run.view(1), order, handlers, events, needs);
+                assert_eq!(found, large, "seed {seed}");
+                let BlockStats {
+                    fast,
+                    slow,
+                    clean,
+                    unexpected,
+                    ..
+                } = found;
+                for (sum, more) in paths.iter_mut().zip([fast, slow, clean, unexpected]) {
+                    *sum += more;
+                }
+            }
+        }
+        assert!(paths.iter().all(|&messages| messages > 10), "{paths:?}");
     }
 }
