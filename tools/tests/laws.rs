@@ -462,7 +462,7 @@ const PARTS: [&str; 3] = ["routing", "causal order", "ends"];
 /// Programs of as many messages on a number of ranks and on four times as many: a rank must cost
 /// little beside its messages.
 fn spread_out() -> [Vec<Program>; 2] {
-    [ring(16, 32), ring(64, 8)]
+    [ring(16, 128), ring(64, 32)]
 }
 
 /// Receives of the emulated NIC, of which most have no room there, and four times as many.
