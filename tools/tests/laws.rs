@@ -240,7 +240,8 @@ fn most_held(ranks: u32, rounds: u32) -> usize {
 
 /// The bytes that docs/analyze.md tells, and a few for what the threads are at.
 fn an_event_takes_few_bytes() {
-    let (ranks, less, more) = (64, 64, 256);
+    // Enough events that the emulated NICs, which the threads have, have their full sizes.
+    let (ranks, less, more) = (64, 512, 1024);
     let [less_held, more_held] = [less, more].map(|rounds| most_held(ranks, rounds));
     let events = 4 * ranks * (more - less);
     let each = (more_held - less_held) / events as usize;
@@ -462,7 +463,7 @@ const PARTS: [&str; 3] = ["routing", "causal order", "ends"];
 /// Programs of as many messages on a number of ranks and on four times as many: a rank must cost
 /// little beside its messages.
 fn spread_out() -> [Vec<Program>; 2] {
-    [ring(16, 128), ring(64, 32)]
+    [ring(16, 160), ring(64, 40)]
 }
 
 /// Receives of the emulated NIC, of which most have no room there, and four times as many.

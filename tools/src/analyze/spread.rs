@@ -172,7 +172,9 @@ fn sum(order: String, parts: &[[u64; 2]]) -> InOrder {
 
 /// Messages that found a posted receive, and others.
 fn count_rank(view: RankView<'_>, order: &Order) -> [u64; 2] {
-    let mut engine = BinEngine::new(BinCount::new(128).unwrap_or_default());
+    // Few bins for few events; the counts do not depend on them.
+    let bins = order.len().next_power_of_two().min(128);
+    let mut engine = BinEngine::new(BinCount::new(bins as u32).unwrap_or_default());
     let mut counts = [0; 2];
     for happening in order.iter() {
         match happening {

@@ -30,7 +30,7 @@ struct Walk<'a> {
     receive_keys: Keys,
     message_keys: Keys,
     sources: Sources,
-    comms: HashMap<u32, CommStats, Fast>,
+    comms: HashMap<u32, Box<CommStats>, Fast>,
     depths: Depths,
     receives: Vec<u32>,
     posted: u32,
@@ -371,7 +371,8 @@ impl Walk<'_> {
         };
         let mut sequences = Sequences::default();
         let mut hints = Hints::default();
-        let mut comms: Vec<(u32, CommStats)> = self.comms.into_iter().collect();
+        let comms = self.comms.into_iter();
+        let mut comms: Vec<(u32, CommStats)> = comms.map(|(comm, stats)| (comm, *stats)).collect();
         comms.sort_unstable_by_key(|&(comm, _)| comm);
         for (_, stats) in &mut comms {
             stats.sequences.end(stats.run.1);
