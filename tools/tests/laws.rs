@@ -243,7 +243,8 @@ fn most_held(ranks: u32, rounds: u32) -> usize {
 
 /// The bytes that docs/analyze.md tells, and a few for what the threads are at.
 fn an_event_takes_few_bytes() {
-    let (ranks, less, more) = (64, 64, 256);
+    // Enough events that the emulated NICs, which the threads have, have their full sizes.
+    let (ranks, less, more) = (64, 512, 1024);
     let [less_held, more_held] = [less, more].map(|rounds| most_held(ranks, rounds));
     let events = 4 * ranks * (more - less);
     let each = (more_held - less_held) / events as usize;
@@ -273,6 +274,8 @@ fn four_times_the_work_costs_at_most_five_times_as_much() {
             }
         }
     }
+    let [few, many] = spread_out().map(|programs| cost(|| whole_analysis(programs)).0[0] as u64);
+    at_most_half_more("bytes", [few, many]);
     an_event_takes_few_bytes();
     explored::schedules_hold_no_memory();
     engines_take_steps_in_proportion();
@@ -397,25 +400,81 @@ fn grouped(ranks: u32) -> Vec<Program> {
     programs
 }
 
+/// Two groups of ranks with an inter-communicator. Each rank exchanges messages of 16 tags with the
+/// rank at its own place in the other group.
+fn facing(ranks: u32) -> Vec<Program> {
+    let half = ranks / 2;
+    let program = |rank: u32| {
+        let mut program = idle(rank);
+        let (own, at) = (rank / half, rank % half);
+        let exchanged = [TransferKind::Recv, TransferKind::Send].into_iter();
+        let exchanged = exchanged.flat_map(|kind| (0..16).map(move |tag| (kind, tag)));
+        program
+            .transfers
+            .extend(exchanged.map(|(kind, tag)| Transfer {
+                comm: 3,
+                ..transfer(kind, at as i32, tag)
+            }));
+        let begin = (0..32).map(|at| step(100, Action::Begin(at)));
+        program.steps.extend(begin);
+        let split = How::Split {
+            color: Some(own),
+            key: 0,
+        };
+        let join = How::Intercomm {
+            local_leader: 0,
+            peer: 0,
+            remote_leader: ((1 - own) * half) as i32,
+            tag: 0,
+        };
+        for (how, parent, new) in [(split, 0, 2), (join, 2, 3)] {
+            let copied = LocalComm {
+                number: 10 + u32::from(new),
+                ..program.comms[0]
+            };
+            program.comms.push(copied);
+            program.origins.push(Origin::Comm {
+                how,
+                connection: None,
+                parent: Some(parent),
+                new: Some(new),
+            });
+        }
+        program
+    };
+    (0..ranks).map(program).collect()
+}
+
 /// Set where callgrind counts this program's work.
 const COUNTED: &str = "DPAMATCH_COUNTED";
 
 /// A kind of work, and the programs of less and of four times as much.
 type Work = (&'static str, [Vec<Program>; 2]);
 
-fn simulations() -> [Work; 5] {
+fn simulations() -> [Work; 6] {
     [
         ("ranks", [ring(256, 1), ring(1024, 1)]),
         ("events", [ring(16, 16), ring(16, 64)]),
         ("stalls", [stalling(128), stalling(512)]),
         ("ranks that divide", [dividing(256), dividing(1024)]),
         ("ranks in groups", [grouped(256), grouped(1024)]),
+        ("ranks in two groups", [facing(256), facing(1024)]),
     ]
 }
 
 const PARTS: [&str; 3] = ["routing", "causal order", "ends"];
 
-/// Runs the [`PARTS`] of the simulations in one thread, so that all of their work is counted.
+/// Programs of as many messages on a number of ranks and on four times as many: a rank must cost
+/// little beside its messages.
+fn spread_out() -> [Vec<Program>; 2] {
+    [ring(16, 160), ring(64, 40)]
+}
+
+/// Receives of the emulated NIC, of which most have no room there, and four times as many.
+const BEHIND_THE_NIC: [u32; 2] = [1 << 12, 1 << 14];
+
+/// Runs the [`PARTS`] of the simulations and other work in one thread, so that all of it is
+/// counted.
 fn simulate() {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(1)
@@ -429,6 +488,18 @@ fn simulate() {
             counted(|| run.ends(Network::default(), Load::default()));
         }
     }
+    for programs in spread_out() {
+        counted(|| whole_analysis(programs));
+    }
+    for receives in BEHIND_THE_NIC {
+        counted(|| steps("optimistic", receives));
+    }
+}
+
+fn whole_analysis(programs: Vec<Program>) {
+    let ranks = programs.len() as u32;
+    let run = Run::new(programs, Some(ranks));
+    Report::make(&run, &question(), |_| ()).expect("a report");
 }
 
 fn has_valgrind() -> bool {
@@ -489,6 +560,17 @@ fn parts_take_instructions_in_proportion() {
             at_most_five_times(part, kind, counts[0][at], counts[1][at]);
         }
     }
+    let mut two = || [0, 1].map(|_| dumps.next().expect("endless"));
+    at_most_half_more("instructions", two());
+    let [less, more] = two();
+    let what = "emulated NIC with software behind it";
+    at_most_five_times(what, "receives", less, more);
+}
+
+fn at_most_half_more(unit: &str, [few, many]: [u64; 2]) {
+    let what = format!("four times the ranks at equal messages: {unit} {few}, then {many}");
+    println!("{what}");
+    assert!(few > 0 && 2 * many <= 3 * few, "{what}");
 }
 
 /// A trace in DUMPI's text format: each rank sends to the next and receives from the one before.

@@ -6,6 +6,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use dpamatch::engine::{ArrayLife, Behind, BinCount, GridThreshold};
 use dpamatch::registry::{self, ENGINES, EngineEntry, EngineOptions};
+use dpamatch_explore::Shard;
 use dpamatch_papers::compare::{CardRoom, CompareError, Experiment, Plan, Report, winners};
 use dpamatch_tools::table::{self, Table};
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use dpamatch_tools::cli::document::{self, Save};
 use dpamatch_tools::cli::input::choice;
 use dpamatch_tools::cli::interrupt::Early;
+use dpamatch_tools::cli::merge::TABLES_OF_EXPERIMENTS;
 use dpamatch_tools::cli::progress::percent;
 use dpamatch_tools::cli::table::Wide;
 use dpamatch_tools::cli::{BadInput, engines, output};
@@ -74,6 +76,10 @@ pub(super) struct Args {
     /// Seed of random orders
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// Run only this part of the experiments, of N, with --rounds 0; `dpamatch merge` puts the
+    /// parts together
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["all", "out"])]
+    shard: Option<Shard>,
     /// Also write tables and figures into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -142,7 +148,7 @@ impl Args {
         plan
     }
 
-    /// The distinct experiments in the given order.
+    /// This shard's part of the distinct experiments, in the given order.
     fn experiments(&self) -> Vec<Experiment> {
         if self.all {
             return Experiment::ALL.to_vec();
@@ -155,12 +161,18 @@ impl Args {
                 true
             }
         });
-        chosen
+        let shard = self.shard.unwrap_or(Shard::WHOLE);
+        let own = (0..).zip(chosen).filter(|&(at, _)| shard.has(at));
+        own.map(|(_, experiment)| experiment).collect()
     }
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let plan = args.plan();
+    if args.shard.is_some() && plan.rounds > 0 {
+        let what = "--shard goes with --rounds 0: times are of one machine";
+        return Err(BadInput(what.to_owned()).into());
+    }
     let early = Early::catch()?;
     let mut reports = run_all(&args.experiments(), &plan, &early)?;
     if early.is_stopped() {
@@ -180,7 +192,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         write_folder(folder, &reports)
             .with_context(|| format!("cannot write into {}", folder.display()))
     });
-    let kept = kept.and(args.save.write(|| document(&reports, &plan)));
+    let kept = kept.and(args.save.write(|| document(&reports, &plan, args.shard)));
     let mut out = output::stdout();
     match args.format {
         Format::Table => write!(
@@ -196,20 +208,27 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                 .collect();
             write!(out, "{}", table::csv(&tables))?;
         }
-        Format::Json => document::write(&mut *out, &document(&reports, &plan))?,
+        Format::Json => {
+            document::write(&mut *out, &document(&reports, &plan, args.shard))?;
+        }
     }
     out.flush()?;
     kept.and_then(|()| early.end())
 }
 
-fn document(reports: &[(Experiment, Report)], plan: &Plan) -> Value {
-    let more = json!({
+fn document(reports: &[(Experiment, Report)], plan: &Plan, shard: Option<Shard>) -> Value {
+    let mut more = json!({
         "rounds": plan.rounds,
         "room": plan.room.to_string(),
         "behind": plan.options.behind_cards.name(),
         "engines": plan.engines.iter().map(|entry| entry.name).collect::<Vec<_>>(),
         "experiments": reports.iter().map(|(experiment, _)| experiment.name()).collect::<Vec<_>>(),
     });
+    if shard.is_some() {
+        // So `merge` finds the tables of each experiment.
+        let counts = reports.iter().map(|(_, report)| report.data.len());
+        more[TABLES_OF_EXPERIMENTS] = counts.collect();
+    }
     let tables: Vec<&Table> = reports
         .iter()
         .flat_map(|(_, report)| &report.data)

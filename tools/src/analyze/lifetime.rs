@@ -42,13 +42,17 @@ pub fn lifetime(views: &[RankView<'_>], bins: &[BinCount]) -> Vec<Lifetime> {
     let ranks: Vec<Vec<RankDepths>> = views.par_iter().map(|&view| rank(view, bins)).collect();
     let all = bins.iter().enumerate().map(|(place, bins)| {
         let of_ranks = || ranks.iter().map(|rank| &rank[place]);
-        let longest = of_ranks().map(|rank| rank.points.len()).max().unwrap_or(0);
-        let mean_at = |point: usize| {
-            let here: Vec<_> = of_ranks()
-                .filter_map(|rank| rank.points.get(point))
-                .collect();
-            here.iter().map(|&&depth| f64::from(depth)).sum::<f64>() / here.len().max(1) as f64
-        };
+        // The sum of the depths at each data point, and of how many ranks.
+        let mut at_points: Vec<(f64, u32)> = Vec::new();
+        for rank in of_ranks() {
+            if at_points.len() < rank.points.len() {
+                at_points.resize(rank.points.len(), (0.0, 0));
+            }
+            for ((sum, count), &depth) in at_points.iter_mut().zip(&rank.points) {
+                *sum += f64::from(depth);
+                *count += 1;
+            }
+        }
         let points = of_ranks().map(|rank| rank.points.len()).sum::<usize>();
         let sum: u64 = of_ranks()
             .flat_map(|rank| &rank.points)
@@ -64,7 +68,10 @@ pub fn lifetime(views: &[RankView<'_>], bins: &[BinCount]) -> Vec<Lifetime> {
         }
         Lifetime {
             bins: bins.get(),
-            depth_average: (0..longest).map(mean_at).fold(0.0, f64::max),
+            depth_average: at_points
+                .iter()
+                .map(|&(sum, count)| sum / f64::from(count))
+                .fold(0.0, f64::max),
             depth_max: of_ranks()
                 .flat_map(|rank| &rank.points)
                 .copied()

@@ -352,8 +352,8 @@ fn source(run: &Run) -> Source {
 
 fn communicators(run: &Run, ranks: &[RankStats]) -> Vec<CommReport> {
     let mut all = BTreeMap::<u32, CommStats>::new();
-    for (&id, stats) in ranks.iter().flat_map(|rank| &rank.comms) {
-        all.entry(id).or_default().add(stats);
+    for (id, stats) in ranks.iter().flat_map(|rank| &rank.comms) {
+        all.entry(*id).or_default().add(stats);
     }
     let report = |(id, stats): (u32, CommStats)| {
         let comm = &run.comms.all[id as usize];

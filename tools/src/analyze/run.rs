@@ -203,7 +203,7 @@ impl Run {
         if let Some(orders) = &self.recorded {
             return self.logged_ends(orders, &load);
         }
-        Causal::new(self, network).ends(load)
+        Causal::ends(self, network, load)
     }
 
     /// The chosen order at each rank, the number of stalls and the first of them. `network` applies
@@ -224,28 +224,29 @@ impl Run {
         }
     }
 
+    /// In the causal order, the messages that find a posted receive, and the others; not for order
+    /// logs.
+    pub(super) fn causal_counts(&self, network: Network) -> [u64; 2] {
+        Causal::counts(self, network)
+    }
+
     /// The order of the recorded clocks; `None` without wall times.
     pub fn merged(&self) -> Option<Vec<Order>> {
         let merged = Merged::new(self)?;
         Some(self.each_rank(|at| merged.order(at)))
     }
 
-    /// What `look` finds in the order at each rank. The orders of [`orders`](Self::orders) that a
-    /// rank has by itself are held one at a time.
+    /// What `look` finds in the order at each rank, which a rank has by itself: one of these orders
+    /// is held at a time. `None` for other orders, and for [`OrderChoice::Time`] without wall times.
     pub(super) fn look_at_orders<T: Send>(
         &self,
         choice: OrderChoice,
-        network: Network,
         look: impl Fn(RankView<'_>, &Order) -> T + Sync,
     ) -> Option<Vec<T>> {
         let look = |at: usize, order: &Order| look(self.view(at), order);
         match choice {
             _ if self.is_logged() => None,
-            OrderChoice::Recorded => None,
-            OrderChoice::Causal => {
-                let (orders, ..) = self.causal(network);
-                Some(self.each_rank(|at| look(at, &orders[at])))
-            }
+            OrderChoice::Recorded | OrderChoice::Causal => None,
             OrderChoice::Time => {
                 let merged = Merged::new(self)?;
                 Some(self.each_rank(|at| look(at, &merged.order(at))))

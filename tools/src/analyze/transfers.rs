@@ -48,6 +48,15 @@ impl Transfers {
         }
     }
 
+    /// The n-th transfer with call 0: one look-up less.
+    ///
+    /// # Panics
+    /// If there is no such transfer.
+    #[inline]
+    pub(super) fn but_call(&self, at: u32) -> &Transfer {
+        self.kinds.at(at as usize)
+    }
+
     /// Transfers that differ in more than their call, all with call 0. Some may be at no place.
     pub(super) fn kinds(&self) -> &[Transfer] {
         self.kinds.values()

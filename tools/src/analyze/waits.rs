@@ -34,11 +34,11 @@ pub(super) fn waits(
     end_ns: u64,
 ) -> BTreeMap<u32, Waits> {
     let rank = |(at, order): (usize, &Order)| walk(run.view(at), order, &pairs[at], end_ns);
-    orders
+    let all = orders
         .par_iter()
         .enumerate()
         .map(rank)
-        .reduce(BTreeMap::new, |mut all, more| {
+        .reduce(ByComm::new, |mut all, more| {
             for (comm, more) in more {
                 let all = all.entry(comm).or_default();
                 let sums = all
@@ -55,10 +55,15 @@ pub(super) fn waits(
                 most.for_each(|(most, more)| *most = (*most).max(*more));
             }
             all
-        })
+        });
+    let unboxed = all.into_iter().map(|(comm, waits)| (comm, *waits));
+    unboxed.collect()
 }
 
-fn walk(view: RankView<'_>, order: &Order, pairs: &[u32], end_ns: u64) -> BTreeMap<u32, Waits> {
+/// Boxed, since a node of the map has room for eleven.
+type ByComm = BTreeMap<u32, Box<Waits>>;
+
+fn walk(view: RankView<'_>, order: &Order, pairs: &[u32], end_ns: u64) -> ByComm {
     let mut message_of = vec![UNKNOWN; view.program.transfers.len()];
     for (message, &receive) in pairs.iter().enumerate() {
         if let Some(of) = message_of.get_mut(receive as usize) {
@@ -67,7 +72,7 @@ fn walk(view: RankView<'_>, order: &Order, pairs: &[u32], end_ns: u64) -> BTreeM
     }
     // When each receive was posted, and each message arrived; `NEVER` if it does not wait.
     let mut since = [message_of.len(), pairs.len()].map(|len| vec![NEVER; len]);
-    let mut comms = BTreeMap::<u32, Waits>::new();
+    let mut comms = ByComm::new();
     let mut reached = 0;
     for (at, happening) in order.iter().enumerate() {
         let column = order.column(at, COLUMNS, end_ns);

@@ -22,6 +22,9 @@ pub(super) struct Args {
     save: Save,
 }
 
+/// In a shard of `compare`, the number of tables of each of its experiments.
+pub const TABLES_OF_EXPERIMENTS: &str = "tables_of_experiments";
+
 /// Options that may differ: for the place or look of results, and the shard itself.
 const FREE: [&str; 5] = ["format", "out", "save", "shard", "wide"];
 
@@ -119,6 +122,10 @@ fn merge(mut parts: Vec<Part<'_>>) -> Result<Value, String> {
         let results: Option<Vec<_>> = results.map(|it| it.and_then(Value::as_object)).collect();
         let results = results.ok_or("results are no object")?;
         whole.insert("results".to_owned(), explored(&results, &whole)?.into());
+    } else if whole["command"] == "compare" {
+        let (tables, results) = experiments(&parts)?;
+        whole.insert("tables".to_owned(), tables);
+        whole.insert("results".to_owned(), results);
     } else {
         let (tables, results) = tables(&parts)?;
         whole.insert("tables".to_owned(), tables);
@@ -185,6 +192,89 @@ fn list<'a>(part: &'a Part<'_>, member: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
+/// # Errors
+/// A part with `len` things has not every n-th of all `count`. `found` is what it has in words.
+fn every_nth(part: &Part<'_>, found: &str, len: usize, count: usize) -> Result<(), String> {
+    let Shard { index, of: parts } = part.shard;
+    let due = (count as u64 + parts - index) / parts;
+    if len as u64 == due {
+        return Ok(());
+    }
+    let (name, shard) = (part.name(), part.shard);
+    Err(format!(
+        "{name} has {found}, where shard {shard} of {count} has {due}"
+    ))
+}
+
+/// The tables and results of all experiments in the order of the whole: each part has every n-th
+/// experiment.
+fn experiments(parts: &[Part<'_>]) -> Result<(Value, Value), String> {
+    let members = |part: &Part<'_>| {
+        let results = part.document.get("results").and_then(Value::as_object);
+        results.cloned().unwrap_or_default()
+    };
+    let names = |part: &Part<'_>| {
+        let names = members(part).get("experiments").cloned();
+        names
+            .and_then(|it| it.as_array().cloned())
+            .unwrap_or_default()
+    };
+    let all: Vec<Vec<Value>> = parts.iter().map(names).collect();
+    let count = all.iter().map(Vec::len).sum();
+    for (part, names) in parts.iter().zip(&all) {
+        let found = counted(names.len(), "experiment");
+        every_nth(part, &found, names.len(), count)?;
+    }
+    let mut tables = Vec::new();
+    let mut results = Map::new();
+    let mut shared: Option<Map<String, Value>> = None;
+    // What is left of each part: its tables and its results.
+    let mut left = Vec::new();
+    for (part, names) in parts.iter().zip(&all) {
+        let mut members = members(part);
+        let sizes = members.remove(TABLES_OF_EXPERIMENTS);
+        let sizes = sizes.as_ref().and_then(Value::as_array);
+        let sizes = sizes.map_or_else(Vec::new, |sizes| {
+            sizes.iter().filter_map(Value::as_u64).collect()
+        });
+        let own = list(part, "tables");
+        if sizes.len() != names.len() || sizes.iter().sum::<u64>() != own.len() as u64 {
+            let name = part.name();
+            return Err(format!(
+                "{name} has other tables than {TABLES_OF_EXPERIMENTS} says"
+            ));
+        }
+        left.push((own.iter(), sizes.into_iter(), members));
+    }
+    for at in 0..count {
+        let place = at % parts.len();
+        let (tables_left, sizes, members) = &mut left[place];
+        for _ in 0..sizes.next().unwrap_or(0) {
+            let Some(table) = tables_left.next() else {
+                break;
+            };
+            let name = table["name"].as_str().unwrap_or_default().to_owned();
+            let rows = members.remove(&name).unwrap_or_default();
+            if results.insert(name.clone(), rows).is_some() {
+                return Err(format!("{} has another table {name}", parts[place].name()));
+            }
+            tables.push(table.clone());
+        }
+    }
+    let names = (0..count).map(|at| all[at % parts.len()][at / parts.len()].clone());
+    let names: Value = names.collect();
+    // Beside their tables all parts say the same.
+    for (part, (_, _, mut members)) in parts.iter().zip(left) {
+        members.insert("experiments".to_owned(), names.clone());
+        if shared.get_or_insert_with(|| members.clone()) != &members {
+            let first = parts.first().map(Part::name).unwrap_or_default();
+            return Err(format!("{first} and {} are unlike: results", part.name()));
+        }
+    }
+    results.extend(shared.unwrap_or_default());
+    Ok((tables.into(), results.into()))
+}
+
 /// Tables with the rows of all parts in the order of the whole: each part has every n-th row.
 fn tables(parts: &[Part<'_>]) -> Result<(Value, Value), String> {
     let mut tables: Vec<Value> = Vec::new();
@@ -218,16 +308,8 @@ fn tables(parts: &[Part<'_>]) -> Result<(Value, Value), String> {
         }
         let count: usize = rows.iter().map(ExactSizeIterator::len).sum();
         for (part, rows) in parts.iter().zip(&rows) {
-            let Shard { index, of } = part.shard;
-            let due = (count as u64 + of - index) / of;
-            if rows.len() as u64 != due {
-                return Err(format!(
-                    "{} has {} of {name}, where shard {} of {count} has {due}",
-                    part.name(),
-                    counted(rows.len(), "row"),
-                    part.shard
-                ));
-            }
+            let found = format!("{} of {name}", counted(rows.len(), "row"));
+            every_nth(part, &found, rows.len(), count)?;
         }
         let next = |row: usize| {
             let at = row % rows.len();

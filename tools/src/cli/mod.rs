@@ -20,7 +20,7 @@ pub mod input;
 pub mod interrupt;
 pub mod man;
 mod matching;
-mod merge;
+pub mod merge;
 pub mod nic_args;
 mod offload;
 pub mod output;

@@ -54,6 +54,13 @@ fn shards_in_any_order_are_the_whole() {
             0,
         ),
         ("predict --scenario nc --handlers 2 --windows 64", 2, 0),
+        (
+            "compare spans complexity memory patterns depth --rounds 0 --ranks 8 --depths 1,16 \
+             --engine bins,simd",
+            2,
+            0,
+        ),
+        ("compare spans memory --rounds 0 --engine bins", 3, 0),
         ("explore --example x5 --schedules 100", 3, 0),
         ("explore --example x5 --handlers 3 --bound 1", 3, 0),
         (
@@ -140,6 +147,38 @@ fn what_is_no_whole_is_refused_in_a_line() {
         halves[0]
     );
     refused(&[one, &halves[0]], &splits);
+    // Experiments.
+    let line = "compare spans memory patterns --rounds 0 --ranks 8 --engine bins";
+    let files = shards(folder.path(), line, 2);
+    let [one, two] = [&files[0], &files[1]];
+    refused(&[two], "shard 1 of 2 is missing");
+    let others = shards(folder.path(), &format!("{line},simd"), 3);
+    refused(
+        &[one, &others[0]],
+        &format!(
+            "{one} and {} are unlike: option engine [\"bins\"] and [\"bins\",\"simd\"]",
+            others[0]
+        ),
+    );
+    for (member, expected) in [
+        (
+            "experiments",
+            format!("{one} has 2 experiments, where shard 1/2 of 2 has 1"),
+        ),
+        (
+            "tables_of_experiments",
+            format!("{less} has other tables than tables_of_experiments says"),
+        ),
+    ] {
+        let text = fs::read_to_string(two).expect("the shard");
+        let mut short: Value = serde_json::from_str(&text).expect("a document");
+        short["results"][member] = Value::Array(Vec::new());
+        fs::write(&less, short.to_string()).expect("a file");
+        refused(&[one, &less], &expected);
+    }
+    let timed = dpamatch(&["compare", "spans", "--shard", "1/2"]);
+    assert_eq!(timed.status.code(), Some(2));
+    assert!(said(&timed).contains("--shard goes with --rounds 0"));
     let outside = dpamatch(&["predict", "--shard", "4/3"]);
     assert_eq!(outside.status.code(), Some(2));
     assert!(

@@ -156,10 +156,16 @@ impl<'a> Resolver<'a> {
         translation: Translation,
         number: u32,
     ) -> u32 {
+        let first = remote.is_some().then(|| {
+            let mut first = members.to_vec();
+            first.sort_unstable();
+            first.into()
+        });
         self.all.push(GlobalComm {
             name,
             members,
             remote,
+            first,
             translation,
             number,
             label: String::new(),

@@ -48,6 +48,8 @@ pub struct GlobalComm {
     pub members: Arc<[u32]>,
     /// For an inter-communicator, the other group; `members` is the first.
     pub remote: Option<Arc<[u32]>>,
+    /// The first group of an inter-communicator, ascending.
+    first: Option<Arc<[u32]>>,
     pub translation: Translation,
     /// The number in the trace of its lowest rank.
     pub number: u32,
@@ -70,10 +72,15 @@ impl GlobalComm {
         }
     }
 
-    /// The world rank of a peer, as a member sees it.
+    /// The world rank of a peer, as a member sees it. Constant, or a search in an
+    /// inter-communicator's first group.
     pub fn peer(&self, own_world: u32, rank: u32) -> Option<u32> {
+        let is_first = || {
+            let first = self.first.as_ref();
+            first.is_some_and(|first| first.binary_search(&own_world).is_ok())
+        };
         let group = match &self.remote {
-            Some(remote) if self.members.contains(&own_world) => remote,
+            Some(remote) if is_first() => remote,
             _ => &self.members,
         };
         group.get(rank as usize).copied()
@@ -150,6 +157,7 @@ impl Communicators {
                 label: String::new(),
                 members: Arc::clone(&members),
                 remote: None,
+                first: None,
                 translation: Translation::Exact,
                 collectives: false,
                 dims: None,
@@ -294,6 +302,7 @@ impl<'a> Resolver<'a> {
             name: name.to_owned(),
             members,
             remote: None,
+            first: None,
             translation: Translation::Exact,
             number,
             label: String::new(),

@@ -41,11 +41,17 @@ impl BlockStats {
     }
 }
 
-/// Bins of each table: they affect the length of searches, not their results.
+/// Most bins of each table: they affect the length of searches, not their results.
 const BINS: usize = 64;
 
-/// Minimum queue entries, so that most runs of messages form whole blocks.
+/// Most queue entries: nearly all runs of messages form whole blocks. Like the tables the queues of
+/// a rank with few events are smaller, so that such a rank costs little.
 const QUEUE: usize = 1024;
+const _: () = assert!(QUEUE >= 2 * dpa_model::HANDLERS_MAX);
+
+/// Most entries of the command queue. Commands that wait for room change no block: the messages
+/// before them are there.
+const COMMANDS: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Needs {
@@ -54,24 +60,90 @@ pub(super) struct Needs {
     pub(super) comms: usize,
 }
 
-/// Runs one rank's order through a NIC with this number of handlers: linear in the events.
-pub(super) fn run(view: RankView<'_>, order: &Order, handlers: u32, needs: Needs) -> BlockStats {
-    let handlers = (handlers.max(1) as usize).min(dpa_model::HANDLERS_MAX);
-    let queue = QUEUE.max(2 * handlers.next_power_of_two());
+/// The messages and commands of an order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Events {
+    messages: usize,
+    commands: usize,
+    /// Messages between two commands, at most: no block has more.
+    run_max: usize,
+}
+
+impl Events {
+    fn of(order: &Order, comms: usize) -> Self {
+        let mut events = Self {
+            // Each communicator is created.
+            commands: comms,
+            ..Self::default()
+        };
+        let mut run = 0;
+        for happening in order.iter() {
+            if let Happening::Arrive(_) = happening {
+                events.messages += 1;
+                run += 1;
+                events.run_max = events.run_max.max(run);
+            } else {
+                events.commands += 1;
+                run = 0;
+            }
+        }
+        events
+    }
+}
+
+/// Runs one rank's order through a NIC with each number of handlers: linear in the events. Numbers
+/// above the longest run of messages give the same blocks, so one of them is run.
+pub(super) fn run(
+    view: RankView<'_>,
+    order: &Order,
+    handlers: &[u32],
+    needs: Needs,
+) -> Vec<BlockStats> {
+    let events = Events::of(order, needs.comms);
+    let mut known: Vec<BlockStats> = Vec::new();
+    let stats = |&handlers: &u32| {
+        let handlers = handlers.clamp(1, dpa_model::HANDLERS_MAX as u32);
+        let used = (handlers as usize).min(events.run_max);
+        let stats = match known.iter().find(|it| it.handlers as usize == used) {
+            Some(&stats) => stats,
+            None if used == 0 => BlockStats::default(),
+            None => {
+                let stats = run_with(view, order, used, events, needs);
+                known.push(stats);
+                stats
+            }
+        };
+        BlockStats { handlers, ..stats }
+    };
+    handlers.iter().map(stats).collect()
+}
+
+fn run_with(
+    view: RankView<'_>,
+    order: &Order,
+    handlers: usize,
+    events: Events,
+    needs: Needs,
+) -> BlockStats {
+    // A queue that holds all, or the largest one: a queue's end cuts a block.
+    let room = |entries: usize, most: usize| entries.next_power_of_two().min(most);
+    let bins = room(needs.posted.max(needs.unexpected) as usize, BINS);
+    let results = events.messages + events.commands;
     let config = NicConfig {
         handlers,
         workers: 1,
         receives: needs.posted.max(1) as usize,
-        bins: BINS,
+        bins,
         communicators: needs.comms.max(1),
-        completion_queue: queue,
+        completion_queues: 1,
+        completion_queue: room(events.messages, QUEUE),
         bounce_buffers: 1,
         eager_limit: 32,
         // The NIC stores a whole block before the next command can take from it.
         unexpected: needs.unexpected as usize + handlers,
         unexpected_buffers: 1,
-        command_queue: queue,
-        completion_ring: 2 * queue,
+        command_queue: room(events.commands, COMMANDS),
+        completion_ring: room(results, 2 * QUEUE),
         regions: 1,
         memory_bytes: u64::MAX,
         // Blocks as large as the number of handlers, as on a card with a thread for each. The table
@@ -89,6 +161,7 @@ pub(super) fn run(view: RankView<'_>, order: &Order, handlers: u32, needs: Needs
         comms: HashMap::default(),
         requests: HashMap::default(),
         arrivals: 0,
+        bins: bins as u32,
     };
     for happening in order.iter() {
         feed.happens(view, happening);
@@ -121,6 +194,8 @@ struct Feed {
     comms: HashMap<u32, CommId, Fast>,
     requests: HashMap<u32, RequestId, Fast>,
     arrivals: u64,
+    /// Of a communicator's tables.
+    bins: u32,
 }
 
 impl Feed {
@@ -138,11 +213,8 @@ impl Feed {
         }
         let number = CommId(self.comms.len() as u32);
         self.comms.insert(comm, number);
-        let stamp = self.arrivals;
-        self.command(|host| {
-            host.create(number, BINS as u32, Hints::default(), stamp)
-                .ok()
-        });
+        let (stamp, bins) = (self.arrivals, self.bins);
+        self.command(|host| host.create(number, bins, Hints::default(), stamp).ok());
         number
     }
 
@@ -192,5 +264,72 @@ impl Feed {
                 self.arrivals += 1;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::by_hand::{question, receive, run as run_of, send};
+    use crate::analyze::order::Dice;
+    use crate::analyze::program::{ANY, End};
+    use crate::analyze::{OrderChoice, Report};
+
+    /// Queues for exactly the events of a rank, and no more handlers than a block can have, count
+    /// what a NIC with the largest queues and all handlers counts.
+    #[test]
+    fn a_small_nic_counts_as_a_large_one() {
+        let mut dice = Dice::new(7, 0);
+        let mut paths = [0; 4];
+        for seed in 0..80 {
+            let events = 1 + dice.below(60);
+            let mut tag = || dice.below(3) as i32;
+            let sends: Vec<_> = (0..events).map(|_| send(1, tag())).collect();
+            let wanted = |number: u64, tag: i32| match number % 5 {
+                0 => receive(ANY, tag, End::Ignored),
+                1 => receive(0, ANY, End::Ignored),
+                _ => receive(0, tag, End::Ignored),
+            };
+            let receives: Vec<_> = (0..events).map(|number| wanted(number, tag())).collect();
+            let run = run_of(&sends, &receives);
+            let choice = match seed % 4 {
+                0 => OrderChoice::PostsFirst,
+                1 => OrderChoice::ArrivalsFirst,
+                _ => OrderChoice::Random { seed },
+            };
+            let mut asked = question(choice);
+            asked.plan.handlers = vec![1, 2, 3, 8, 64];
+            let report = Report::make(&run, &asked, |_| ()).expect("a report");
+            let found = &report.ranks[1].totals.blocks;
+            let (events, needs) = (
+                Events {
+                    messages: QUEUE,
+                    commands: QUEUE,
+                    run_max: 0,
+                },
+                Needs {
+                    posted: 100,
+                    unexpected: 100,
+                    comms: 1,
+                },
+            );
+            let order = &run.guided(choice)[1];
+            for &found in found {
+                let handlers = found.handlers as usize;
+                let large = run_with(run.view(1), order, handlers, events, needs);
+                assert_eq!(found, large, "seed {seed}");
+                let BlockStats {
+                    fast,
+                    slow,
+                    clean,
+                    unexpected,
+                    ..
+                } = found;
+                for (sum, more) in paths.iter_mut().zip([fast, slow, clean, unexpected]) {
+                    *sum += more;
+                }
+            }
+        }
+        assert!(paths.iter().all(|&messages| messages > 10), "{paths:?}");
     }
 }

@@ -14,8 +14,6 @@ mod sizes;
 mod tests;
 mod walk;
 
-use std::collections::BTreeMap;
-
 use dpa_model::NicConfig;
 
 use super::replay::Agreement;
@@ -283,9 +281,9 @@ pub struct RankStats {
     /// Statistics that the application has as well.
     #[serde(flatten)]
     pub totals: Totals,
-    /// Statistics by the communicator's number in the run.
+    /// The communicators' numbers in the run, ascending, with their statistics.
     #[serde(skip)]
-    pub comms: BTreeMap<u32, CommStats>,
+    pub comms: Vec<(u32, CommStats)>,
     /// A sample of the unmatched entries at the end.
     #[serde(skip)]
     pub unmatched: Vec<Unmatched>,

@@ -58,10 +58,13 @@ impl Sources {
         self.messages[place].2 += messages;
     }
 
-    pub(crate) fn of(&self, comm: u32) -> Vec<(i32, u64)> {
-        let own = self.messages.iter().filter(|of| of.0 == comm);
-        own.map(|&(_, source, messages)| (source, messages))
-            .collect()
+    /// The sources of each communicator and their messages.
+    pub(crate) fn by_comm(&self) -> HashMap<u32, Vec<(i32, u64)>, Fast> {
+        let mut all = HashMap::<_, Vec<_>, _>::default();
+        for &(comm, source, messages) in &self.messages {
+            all.entry(comm).or_default().push((source, messages));
+        }
+        all
     }
 }
 
@@ -194,9 +197,10 @@ mod tests {
         for (comm, source, messages) in named {
             sources.named(comm, source, messages);
         }
-        assert_eq!(sources.of(0), [(5, 2), (3, 1)]);
-        assert_eq!(sources.of(7), [(3, 1)]);
-        assert_eq!(sources.of(1), []);
+        let by_comm = sources.by_comm();
+        assert_eq!(by_comm[&0], [(5, 2), (3, 1)]);
+        assert_eq!(by_comm[&7], [(3, 1)]);
+        assert_eq!(by_comm.len(), 2);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Walks along one rank's order, with engines, tables and counters side by side.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use dpamatch_vocabulary::CommId;
 use foldhash::fast::RandomState as Fast;
@@ -30,7 +30,7 @@ struct Walk<'a> {
     receive_keys: Keys,
     message_keys: Keys,
     sources: Sources,
-    comms: HashMap<u32, CommStats, Fast>,
+    comms: HashMap<u32, Box<CommStats>, Fast>,
     depths: Depths,
     receives: Vec<u32>,
     posted: u32,
@@ -371,8 +371,10 @@ impl Walk<'_> {
         };
         let mut sequences = Sequences::default();
         let mut hints = Hints::default();
-        let mut comms: BTreeMap<u32, CommStats> = self.comms.into_iter().collect();
-        for stats in comms.values_mut() {
+        let comms = self.comms.into_iter();
+        let mut comms: Vec<(u32, CommStats)> = comms.map(|(comm, stats)| (comm, *stats)).collect();
+        comms.sort_unstable_by_key(|&(comm, _)| comm);
+        for (_, stats) in &mut comms {
             stats.sequences.end(stats.run.1);
             stats.prq.end(stats.posted_max);
             stats.umq.end(stats.unexpected_max);
@@ -414,8 +416,9 @@ impl Walk<'_> {
             fallback.call = calls(&inbound);
             fallback.sender = Some(inbound.sender).filter(|&sender| sender != UNKNOWN);
         }
+        let mut sources = self.sources.by_comm();
         let messages = comms.iter().map(|(comm, stats)| CommMessages {
-            by_source: self.sources.of(*comm),
+            by_source: sources.remove(comm).unwrap_or_default(),
             any_source: stats.hints.no_any_source.count > 0,
         });
         let shards = shards::spread(&messages.collect::<Vec<_>>());
@@ -444,11 +447,7 @@ impl Walk<'_> {
             tags: tags.len() as u64,
             tag_max: tags.last().copied().unwrap_or(-1),
             sequences,
-            blocks: plan
-                .handlers
-                .iter()
-                .map(|&handlers| blocks::run(view, order, handlers, block_needs))
-                .collect(),
+            blocks: blocks::run(view, order, &plan.handlers, block_needs),
             shards,
             needs,
             hints,

@@ -8,9 +8,13 @@ use dpamatch_traces::{TraceError, TraceSource};
 
 use super::super::BadInput;
 
-/// Bytes for a rank beside its sends and receives. Measured.
-const RANK_BYTES: u64 = 9_500;
-/// Ranks that are counted to estimate all.
+/// Bytes for a rank beside its sends and receives. Measured, as the other constants.
+const RANK_BYTES: u64 = 15_500;
+/// Bytes of the program.
+const PROGRAM_BYTES: u64 = 12_000_000;
+/// Bytes for the rank that a thread works on.
+const THREAD_BYTES: u64 = 1_000_000;
+/// Most ranks that are read to estimate all, beside the largest one.
 const SAMPLE: usize = 8;
 /// Bytes that a byte of the best compressed trace may need. Smaller traces need no estimate.
 const GROWTH: u64 = 100;
@@ -59,16 +63,50 @@ fn judge(need: u64, free: u64, ranks: usize) -> Result<(), String> {
 /// Estimated from some ranks, which are read.
 fn need_bytes(source: &dyn TraceSource) -> Result<u64, TraceError> {
     let ranks = source.ranks();
-    let step = ranks.len().div_ceil(SAMPLE).max(1);
-    let (mut some, mut counted) = (0, 0);
-    for &rank in ranks.iter().step_by(step) {
-        let program = analyze::collect(source.open(rank)?.as_mut(), false, None)?;
-        some += program.analysis_bytes();
-        counted += 1;
+    let read = |at: usize| {
+        let program = analyze::collect(source.open(ranks[at])?.as_mut(), false, None)?;
+        Ok(u128::from(program.analysis_bytes()))
+    };
+    let mut all = match lengths(source)? {
+        Some(lengths) => estimate(&lengths, read)?,
+        None => estimate(&vec![1; ranks.len()], read)?,
+    };
+    let threads = rayon::current_num_threads().min(ranks.len());
+    all += ranks.len() as u128 * u128::from(RANK_BYTES);
+    all += threads as u128 * u128::from(THREAD_BYTES) + u128::from(PROGRAM_BYTES);
+    Ok(u64::try_from(all).unwrap_or(u64::MAX))
+}
+
+/// The sum of what `read` says of all ranks, from the largest one and a few others. These stand for
+/// the rest, in proportion to the lengths of their traces.
+fn estimate<E>(lengths: &[u64], read: impl Fn(usize) -> Result<u128, E>) -> Result<u128, E> {
+    let mut by_length: Vec<usize> = (0..lengths.len()).collect();
+    by_length.sort_by_key(|&at| lengths[at]);
+    let Some(largest) = by_length.pop() else {
+        return Ok(0);
+    };
+    let step = by_length.len().div_ceil(SAMPLE).max(1);
+    let length = |at: usize| u128::from(lengths[at].max(1));
+    let (mut some, mut of_length) = (0, 0);
+    for &at in by_length.iter().step_by(step) {
+        some += read(at)?;
+        of_length += length(at);
     }
-    let all = u128::from(some) * ranks.len() as u128 / u128::from(counted.max(1_u64));
-    let bytes = all + ranks.len() as u128 * u128::from(RANK_BYTES);
-    Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
+    let rest: u128 = by_length.iter().map(|&at| length(at)).sum();
+    // Where most messages come, more of them wait.
+    Ok(read(largest)? * 3 / 2 + some * rest / of_length.max(1))
+}
+
+/// The length of each rank's trace; `None` if a format does not say it beforehand.
+fn lengths(source: &dyn TraceSource) -> Result<Option<Vec<u64>>, TraceError> {
+    let mut lengths = Vec::with_capacity(source.ranks().len());
+    for &rank in source.ranks() {
+        match source.open(rank)?.info().bytes {
+            Some(bytes) => lengths.push(bytes),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(lengths))
 }
 
 fn bytes_on_disk(path: &Path) -> u64 {
@@ -129,6 +167,8 @@ fn limit_bytes() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     #[test]
@@ -145,6 +185,27 @@ mod tests {
             none.contains("10 MB are free: use a machine with more memory"),
             "{none}"
         );
+    }
+
+    /// A rank with most of the calls counts once, wherever it is, and 9 ranks are read.
+    #[test]
+    fn one_long_rank_stands_for_itself() {
+        let most = 1_000_000;
+        for place in [0, 1, 499, 511] {
+            let length = |at: usize| if at == place { most } else { 100 + at as u64 };
+            let lengths: Vec<u64> = (0..512).map(length).collect();
+            let reads = Cell::new(0);
+            let read = |at: usize| {
+                reads.set(reads.get() + 1);
+                Ok::<_, ()>(3 * u128::from(lengths[at]))
+            };
+            let others: u64 = lengths.iter().sum::<u64>() - most;
+            let expected = u128::from(9 * most / 2 + 3 * others);
+            assert_eq!(estimate(&lengths, read), Ok(expected), "{place}");
+            assert_eq!(reads.get(), 9);
+        }
+        assert_eq!(estimate(&[], |_| Err(())), Ok(0));
+        assert_eq!(estimate(&[7], |at| Ok::<_, ()>(10 + at as u128)), Ok(15));
     }
 
     /// All ranks are counted: 8 of 8, and 4 of 7.

@@ -6,7 +6,8 @@ use std::collections::binary_heap::PeekMut;
 
 use dpamatch_vocabulary::{Envelope, Rank, Tag};
 
-use super::{Causal, STALLS_TOLD, STEP, Stall, Wait};
+use super::due::Event;
+use super::{Causal, STALLS_TOLD, Stall, Wait};
 use crate::analyze::inbound::Inbound;
 use crate::analyze::order::Happening;
 use crate::analyze::program::UNKNOWN;
@@ -33,12 +34,12 @@ impl Causal<'_> {
         let (Ok(source), Ok(tag)) = (Rank::new(message.source), Tag::new(message.tag)) else {
             return;
         };
-        self.ranks[rank as usize]
-            .order
-            .push_at(Happening::Arrive(number), time_ns);
+        self.happens(rank, Happening::Arrive(number), time_ns);
         let id = MsgId(u64::from(rank) << 32 | u64::from(number));
-        if let Some(recv) = self.engine.arrive(id, Envelope { comm, source, tag }) {
-            self.matched(rank, recv.0 as u32, number, time_ns);
+        let recv = self.engine.arrive(id, Envelope { comm, source, tag });
+        self.arrived[usize::from(recv.is_none())] += 1;
+        if let Some(recv) = recv {
+            self.matched(rank, recv.0 as u32, &message, time_ns);
         }
         if let Wait::Probe(at) = self.ranks[rank as usize].wait
             && self.probe(rank, at, time_ns) == Wait::Nothing
@@ -47,16 +48,19 @@ impl Causal<'_> {
         }
     }
 
-    pub(super) fn matched(&mut self, rank: u32, receive: u32, message: u32, time_ns: u64) {
+    pub(super) fn matched(&mut self, rank: u32, receive: u32, message: &Inbound, time_ns: u64) {
         self.complete(rank, receive, time_ns);
-        let Inbound { sender, op, .. } = self.inbound[rank as usize].at(message);
-        if op == UNKNOWN {
+        if message.op == UNKNOWN {
             return;
         }
-        let Some(sender) = self.run.program_of(sender) else {
+        let Some(sender) = self.run.program_of(message.sender) else {
             return;
         };
-        if self.programs[sender].transfers.at(op).synchronous {
+        let op = message.op;
+        // Most ranks have no such send, and their transfers are far away.
+        if self.synchronous.has(sender as u32)
+            && self.programs[sender].transfers.but_call(op).synchronous
+        {
             self.complete(sender as u32, op, time_ns + self.network.latency_ns);
         }
     }
@@ -82,7 +86,7 @@ impl Causal<'_> {
         state.now_ns = state.now_ns.max(time_ns);
         state.wait = Wait::Woken;
         let at = state.now_ns;
-        self.push_due(at, rank, STEP);
+        self.due.push(Event::step(at, rank));
     }
 
     /// If every rank waits, delivers a held message or else releases the rank that has waited

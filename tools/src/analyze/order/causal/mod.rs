@@ -18,8 +18,9 @@ use std::iter::Peekable;
 use dpamatch_vocabulary::CommId;
 use foldhash::fast::RandomState as Fast;
 
+use self::due::{Due, Event};
 use super::gate::Gate;
-use super::{Dice, Order};
+use super::{Dice, Happening, Order};
 use crate::analyze::communicators::{Communicators, Translation};
 use crate::analyze::inbound::{Messages, Way, Ways};
 use crate::analyze::probes::Probes;
@@ -29,6 +30,7 @@ use crate::analyze::steps::StepsIter;
 use dpamatch::engine::OptimisticSeqEngine;
 
 mod deliver;
+mod due;
 mod network;
 mod steps;
 
@@ -74,8 +76,11 @@ struct RankState<'a> {
     complete: Bits,
     /// Messages without recorded send that are under way, if there are such messages.
     made_up: Bits,
-    /// Where its sends go, by kind of transfer.
-    ways: Vec<Way>,
+    /// Where its sends go, by kind of transfer: one of the links, or [`UNKNOWN`].
+    ways: Vec<u32>,
+    links: Vec<Link>,
+    /// The engine's number of the communicator that was used last.
+    comm: Option<(u32, CommId)>,
     order: Order,
     /// Only at a rank with probes.
     gate: Option<Gate<'a>>,
@@ -84,14 +89,15 @@ struct RankState<'a> {
 /// The messages of a rank to another one. They arrive in order.
 #[derive(Clone, Copy, Debug)]
 struct Link {
+    receiver: u32,
     /// The receiver's number of the next message.
     next: u32,
     last_arrival_ns: u64,
 }
 
-/// The links before the first message.
-fn links(run: &Run) -> HashMap<(u32, u32), Link, Fast> {
-    let mut links = HashMap::default();
+/// The links of each rank before the first message, ascending by receiver.
+fn links(run: &Run) -> Vec<Vec<Link>> {
+    let mut links = vec![Vec::new(); run.programs.len()];
     for view in run.views() {
         let mut before = UNKNOWN;
         for (number, message) in (0..).zip(view.inbound.iter()) {
@@ -100,11 +106,11 @@ fn links(run: &Run) -> HashMap<(u32, u32), Link, Fast> {
             }
             before = message.sender;
             if let Some(sender) = run.program_of(message.sender) {
-                let link = Link {
+                links[sender].push(Link {
+                    receiver: view.at as u32,
                     next: number,
                     last_arrival_ns: 0,
-                };
-                links.insert((sender as u32, view.at as u32), link);
+                });
             }
         }
     }
@@ -156,11 +162,7 @@ pub struct Causal<'a> {
     engine: OptimisticSeqEngine,
     /// The engine's number of each rank's communicators, by rank and communicator.
     engine_comms: HashMap<(u32, u32), CommId, Fast>,
-    /// Due events: time, number, and the rank to step or the (receiver, message) to arrive.
-    due: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
-    number: u64,
-    /// By sender and receiver.
-    links: HashMap<(u32, u32), Link, Fast>,
+    due: Due,
     meetings: HashMap<(u32, u32), Meeting, Fast>,
     met: HashMap<(u32, u32), u32, Fast>,
     /// Ranks with a trace in each communicator; 0 if its members are uncertain, so that no rank
@@ -172,6 +174,12 @@ pub struct Causal<'a> {
     stalled: Option<BinaryHeap<Reverse<(u64, u32)>>>,
     stalls: u64,
     first_stalls: Vec<Stall>,
+    /// Whether the ranks' orders are kept.
+    keeps_orders: bool,
+    /// Messages that found a posted receive, and others.
+    arrived: [u64; 2],
+    /// Ranks of which some sends are synchronous.
+    synchronous: Bits,
 }
 
 /// Maximum stalls to list one by one.
@@ -181,6 +189,10 @@ const STEP: u32 = u32::MAX;
 
 impl<'a> Causal<'a> {
     pub fn new(run: &'a Run, network: Network) -> Self {
+        Self::with(run, network, true)
+    }
+
+    fn with(run: &'a Run, network: Network, keeps_orders: bool) -> Self {
         let Run {
             programs,
             comms,
@@ -194,10 +206,24 @@ impl<'a> Causal<'a> {
             .map(|(at, program)| (program.rank, at))
             .collect();
         let ways = Ways::new(programs, comms);
-        let ranks = programs
-            .iter()
-            .zip(run.views())
-            .map(|(program, view)| RankState {
+        let mut synchronous = Bits::new(programs.len());
+        let ranks = programs.iter().zip(run.views()).zip(links(run));
+        let ranks = ranks.map(|((program, view), links)| {
+            if program.transfers.kinds().iter().any(|it| it.synchronous) {
+                synchronous.set(view.at as u32);
+            }
+            let link = |way| match way {
+                Way::To(receiver) => {
+                    let found = links.binary_search_by_key(&receiver, |link| link.receiver);
+                    found.map_or(UNKNOWN, |link| link as u32)
+                }
+                _ => UNKNOWN,
+            };
+            let events = match keeps_orders {
+                true => program.transfers.len() / 2 + view.inbound.len(),
+                false => 0,
+            };
+            RankState {
                 at: 0,
                 steps: program.steps.iter().peekable(),
                 now_ns: 0,
@@ -208,11 +234,16 @@ impl<'a> Causal<'a> {
                     true => Bits::new(view.inbound.len()),
                     false => Bits::default(),
                 },
-                ways: ways.of(view.at),
-                order: Order::with_times(program.transfers.len() / 2 + view.inbound.len()),
+                ways: ways.of(view.at).into_iter().map(link).collect(),
+                links,
+                comm: None,
+                order: Order::with_times(events),
                 gate: Gate::new(view, true),
-            });
+            }
+        });
         let ranks = ranks.collect();
+        let mut due = Due::new();
+        (0..programs.len() as u32).for_each(|rank| due.push(Event::step(0, rank)));
         let present = comms.all.iter().map(|comm| {
             let everyone = || {
                 comm.members
@@ -239,11 +270,7 @@ impl<'a> Causal<'a> {
             // One engine for all ranks, whose chains must not grow with their number.
             engine: OptimisticSeqEngine::new(),
             engine_comms: HashMap::default(),
-            due: (0..programs.len())
-                .map(|rank| Reverse((0, rank as u64, rank as u32, STEP)))
-                .collect(),
-            number: programs.len() as u64,
-            links: links(run),
+            due,
             meetings: HashMap::default(),
             met: HashMap::default(),
             present,
@@ -251,6 +278,9 @@ impl<'a> Causal<'a> {
             stalled: None,
             stalls: 0,
             first_stalls: Vec::new(),
+            keeps_orders,
+            arrived: [0; 2],
+            synchronous,
         }
     }
 
@@ -267,19 +297,31 @@ impl<'a> Causal<'a> {
         )
     }
 
-    /// Runs to the end with the matching cost `load`: when each rank is done, in nanoseconds.
-    ///
-    /// # Complexity
-    /// A few hash and heap operations for each step, message and stall.
-    pub fn ends(mut self, load: Load) -> Vec<u64> {
-        self.load = load;
-        self.run_all();
-        self.ranks.into_iter().map(|rank| rank.now_ns).collect()
+    /// When each rank is done with the matching cost `load`, in nanoseconds. The complexity is that
+    /// of [`run`](Self::run).
+    pub fn ends(run: &'a Run, network: Network, load: Load) -> Vec<u64> {
+        let mut causal = Self::with(run, network, false);
+        causal.load = load;
+        causal.run_all();
+        causal.ranks.into_iter().map(|rank| rank.now_ns).collect()
+    }
+
+    /// The messages that find a posted receive, and the others. The complexity is that of
+    /// [`run`](Self::run).
+    pub fn counts(run: &'a Run, network: Network) -> [u64; 2] {
+        let mut causal = Self::with(run, network, false);
+        causal.run_all();
+        causal.arrived
     }
 
     fn run_all(&mut self) {
         loop {
-            while let Some(Reverse((time_ns, _, rank, message))) = self.due.pop() {
+            while let Some(event) = self.due.pop() {
+                let Event {
+                    time_ns,
+                    rank,
+                    message,
+                } = event;
                 if message == STEP {
                     let state = &mut self.ranks[rank as usize];
                     state.now_ns = state.now_ns.max(time_ns);
@@ -294,19 +336,24 @@ impl<'a> Causal<'a> {
         }
     }
 
-    fn push_due(&mut self, time_ns: u64, rank: u32, message: u32) {
-        self.number += 1;
-        self.due
-            .push(Reverse((time_ns, self.number, rank, message)));
+    /// Adds an event to a rank's order.
+    fn happens(&mut self, rank: u32, happening: Happening, time_ns: u64) {
+        if self.keeps_orders {
+            self.ranks[rank as usize].order.push_at(happening, time_ns);
+        }
     }
 
     /// The ranks' communicators share one engine, so each gets its own number there.
     fn engine_comm(&mut self, rank: u32, comm: u32) -> CommId {
+        let last = &mut self.ranks[rank as usize].comm;
+        if let Some((_, number)) = last.filter(|&(last, _)| last == comm) {
+            return number;
+        }
         let next = self.engine_comms.len() as u32;
-        *self
-            .engine_comms
-            .entry((rank, comm))
-            .or_insert(CommId(next))
+        let entry = self.engine_comms.entry((rank, comm));
+        let number = *entry.or_insert(CommId(next));
+        *last = Some((comm, number));
+        number
     }
 }
 

@@ -1,9 +1,7 @@
 //! Executes the ranks' steps.
 
-use std::cmp::Reverse;
-
-use super::{Causal, Network, STEP, Wait};
-use crate::analyze::inbound::{Inbound, Way};
+use super::due::Event;
+use super::{Causal, Link, Network, Wait};
 use crate::analyze::order::Happening;
 use crate::analyze::program::{Action, End, Sync, TransferKind, UNKNOWN, UNKNOWN_BYTES};
 use dpamatch::engine::{Engine, RecvId};
@@ -34,12 +32,8 @@ impl Causal<'_> {
             }
             state.go_on();
             let at = self.next_time(rank);
-            if self
-                .due
-                .peek()
-                .is_some_and(|&Reverse((next, ..))| next <= at)
-            {
-                self.push_due(at, rank, STEP);
+            if self.due.next_ns().is_some_and(|next| next <= at) {
+                self.due.push(Event::step(at, rank));
                 return;
             }
             self.ranks[rank as usize].now_ns = at;
@@ -62,7 +56,7 @@ impl Causal<'_> {
 
     fn schedule(&mut self, rank: u32) {
         let at = self.next_time(rank);
-        self.push_due(at, rank, STEP);
+        self.due.push(Event::step(at, rank));
     }
 
     /// Executes the step; returns what it must wait for.
@@ -70,7 +64,7 @@ impl Causal<'_> {
         let now = self.ranks[rank as usize].now_ns;
         match action {
             Action::Begin(at) => {
-                let transfer = self.programs[rank as usize].transfers.at(at);
+                let transfer = self.programs[rank as usize].transfers.but_call(at);
                 match transfer.kind {
                     TransferKind::Null => Wait::Nothing,
                     TransferKind::Send => {
@@ -85,16 +79,15 @@ impl Causal<'_> {
                     TransferKind::Recv => {
                         let global = self.comms.global(rank as usize, transfer.comm);
                         let comm = self.engine_comm(rank, global);
-                        self.ranks[rank as usize]
-                            .order
-                            .push_at(Happening::Post(at), now);
+                        self.happens(rank, Happening::Post(at), now);
                         if self.load.counts(global) {
                             let cost = self.load.receive_ns.get(rank as usize);
                             self.ranks[rank as usize].now_ns += cost.copied().unwrap_or(0);
                         }
                         let id = RecvId(u64::from(rank) << 32 | u64::from(at));
                         if let Some(message) = self.engine.post(id, comm, transfer.selector()) {
-                            self.matched(rank, at, message.0 as u32, now);
+                            let message = self.inbound[rank as usize].at(message.0 as u32);
+                            self.matched(rank, at, &message, now);
                         }
                         if transfer.blocking {
                             self.make_up(rank, at, now);
@@ -123,9 +116,7 @@ impl Causal<'_> {
             // A failed cancel is no event: its receive got a message.
             Action::Cancel(at) if !self.is_cancelled(rank, at) => Wait::Nothing,
             Action::Cancel(at) => {
-                self.ranks[rank as usize]
-                    .order
-                    .push_at(Happening::Cancel(at), now);
+                self.happens(rank, Happening::Cancel(at), now);
                 if self
                     .engine
                     .cancel(RecvId(u64::from(rank) << 32 | u64::from(at)))
@@ -143,13 +134,13 @@ impl Causal<'_> {
     }
 
     fn is_cancelled(&self, rank: u32, at: u32) -> bool {
-        self.programs[rank as usize].transfers.at(at).end == End::Cancelled
+        self.programs[rank as usize].transfers.but_call(at).end == End::Cancelled
     }
 
     /// Adds a message without recorded send when its receive is waited for. This is the latest
     /// possible time, so queues are too long rather than too short.
     fn make_up(&mut self, rank: u32, at: u32, now: u64) {
-        if self.programs[rank as usize].transfers.at(at).kind != TransferKind::Recv {
+        if self.programs[rank as usize].transfers.but_call(at).kind != TransferKind::Recv {
             return;
         }
         let inbound = &self.inbound[rank as usize];
@@ -173,7 +164,12 @@ impl Causal<'_> {
                 continue;
             }
             if self.ranks[rank as usize].made_up.set(message) {
-                self.push_due(now + self.network.latency_ns, rank, message);
+                let time_ns = now + self.network.latency_ns;
+                self.due.push(Event {
+                    time_ns,
+                    rank,
+                    message,
+                });
                 all.extend(all_before(self, message));
             }
         }
@@ -191,7 +187,7 @@ impl Causal<'_> {
         let program = &self.programs[rank as usize];
         let complete = |place: u32| {
             let at = program.finished.at(place);
-            let transfer = program.transfers.at(at);
+            let transfer = program.transfers.but_call(at);
             match transfer.kind {
                 TransferKind::Null | TransferKind::Probe => true,
                 TransferKind::Recv => self.ranks[rank as usize].complete.has(at),
@@ -212,40 +208,47 @@ impl Causal<'_> {
         let Some(message) = self.probes[rank as usize].message(at) else {
             return Wait::Nothing;
         };
-        let transfer = self.programs[rank as usize].transfers.at(at);
+        let transfer = self.programs[rank as usize].transfers.but_call(at);
         let comm = self.engine_comm(rank, self.comms.global(rank as usize, transfer.comm));
         let found = self.engine.probe(comm, transfer.selector());
         if found.is_none_or(|found| found.0 as u32 != message) {
             return Wait::Probe(at);
         }
-        self.ranks[rank as usize]
-            .order
-            .push_at(Happening::Probe(at), now);
+        self.happens(rank, Happening::Probe(at), now);
         Wait::Nothing
     }
 
     /// The program to which a send goes, if it has a trace.
     fn receiver(&self, rank: u32, at: u32) -> Option<u32> {
         let kind = self.programs[rank as usize].transfers.kind(at);
-        match self.ranks[rank as usize].ways[kind as usize] {
-            Way::To(receiver) => Some(receiver),
-            _ => None,
-        }
+        let state = &self.ranks[rank as usize];
+        let link = state.links.get(state.ways[kind as usize] as usize)?;
+        Some(link.receiver)
     }
 
     fn send(&mut self, rank: u32, at: u32, now: u64) {
-        let Some(receiver) = self.receiver(rank, at) else {
+        let transfers = &self.programs[rank as usize].transfers;
+        let transfer = transfers.but_call(at);
+        let state = &mut self.ranks[rank as usize];
+        let way = state.ways[transfers.kind(at) as usize];
+        let Some(link) = state.links.get_mut(way as usize) else {
             return;
         };
-        let link = self.links.get_mut(&(rank, receiver));
-        let link = link.expect("each sender has a link to each receiver");
-        let number = link.next;
+        let &mut Link {
+            receiver,
+            next: message,
+            ..
+        } = link;
         link.next += 1;
-        let Inbound {
-            op, comm, bytes, ..
-        } = self.inbound[receiver as usize].at(number);
-        debug_assert_eq!(op, at, "transfers begin in order");
-        let bytes = if bytes == UNKNOWN_BYTES { 0 } else { bytes };
+        debug_assert_eq!(
+            self.inbound[receiver as usize].at(message).op,
+            at,
+            "transfers begin in order"
+        );
+        let bytes = match transfer.bytes {
+            UNKNOWN_BYTES => 0,
+            bytes => bytes,
+        };
         let Network {
             latency_ns,
             bytes_per_us,
@@ -255,17 +258,22 @@ impl Causal<'_> {
         let jitter = if jitter_ns == 0 {
             0
         } else {
-            self.ranks[rank as usize].dice.below(jitter_ns)
+            state.dice.below(jitter_ns)
         };
         let arrives = now + latency_ns + bytes * 1000 / bytes_per_us.max(1) + jitter;
         link.last_arrival_ns = link.last_arrival_ns.max(arrives);
         let arrives = link.last_arrival_ns;
+        let comm = self.comms.global(rank as usize, transfer.comm);
         let delay = if self.load.counts(comm) {
             self.load.delay_ns
         } else {
             0
         };
-        self.push_due(arrives + delay, receiver, number);
+        self.due.push(Event {
+            time_ns: arrives + delay,
+            rank: receiver,
+            message,
+        });
     }
 
     fn meet(&mut self, rank: u32, local: u16, sync: Sync, root: u32, now: u64) -> Wait {
