@@ -180,6 +180,31 @@ fn each_lie_is_named_with_its_call() {
             "post took 2199023255552 compares and 3 hops",
         ),
         (
+            // As many steps as an answer may have.
+            Table {
+                post: finds!(7, 1 << 40, 1 << 40),
+                ..honest
+            },
+            |_, _| (),
+            "post returned message 7, which is not unexpected",
+        ),
+        (
+            Table {
+                post: finds!(7, (1 << 40) + 1, 1 << 40),
+                ..honest
+            },
+            |_, _| (),
+            "post took 1099511627777 compares and 1099511627776 hops",
+        ),
+        (
+            Table {
+                post: finds!(7, 1 << 40, (1 << 40) + 1),
+                ..honest
+            },
+            |_, _| (),
+            "post took 1099511627776 compares and 1099511627777 hops",
+        ),
+        (
             Table {
                 arrive: finds!(u64::MAX, 1, 1),
                 ..honest

@@ -186,6 +186,35 @@ fn objects_that_live_together_are_told_apart() {
     );
 }
 
+/// What is not complete has no status and keeps its number. A message that its buffer cuts ends its
+/// receive: such a call is recorded like others, with the error if a list has one for each.
+#[test]
+fn only_what_has_ended_has_a_status() {
+    let (calls, said) = record("incomplete");
+    assert_eq!(said, "");
+    assert_eq!(
+        calls,
+        [
+            "MPI_Irecv count=2 datatype=9 source=3 tag=98 comm=2 request=2",
+            "MPI_Irecv count=4 datatype=7 source=5 tag=98 comm=2 request=3",
+            "MPI_Testany count=2 requests=[2,3] index=1 flag=0 status=[]",
+            "MPI_Test request=2 flag=0 status=[]",
+            "MPI_Testall count=2 requests=[2,3] flag=0 statuses=[]",
+            "MPI_Testsome count=2 requests=[2,3] outcount=0 indices=[] statuses=[]",
+            "MPI_Waitall count=2 requests=[2,3] statuses=[{3 98 8},{5 98 8}]",
+            "MPI_Irecv count=1 datatype=9 source=6 tag=99 comm=2 request=3",
+            "MPI_Wait request=3 status=[{6 99 4}]",
+            "MPI_Irecv count=3 datatype=9 source=7 tag=99 comm=2 request=3",
+            "MPI_Irecv count=2 datatype=5 source=8 tag=97 comm=2 request=2",
+            "MPI_Waitall count=2 requests=[3,2] statuses=[{7 99 12},{8 97 2}]",
+            "MPI_Isend count=1 datatype=9 dest=2 tag=8 comm=2 request=2",
+            "MPI_Irecv count=5 datatype=9 source=9 tag=99 comm=2 request=3",
+            "MPI_Waitany count=2 requests=[2,3] index=1 status=[{9 99 20}]",
+            "MPI_Test request=2 flag=1 status=[{-2 -1 0}]",
+        ]
+    );
+}
+
 /// 5 * 10^9 bytes are 4 times 1,250,000,000; 2^31 doubles are 2^34 bytes: 16 times 2^30.
 #[test]
 fn large_counts_keep_their_bytes() {

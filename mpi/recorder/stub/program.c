@@ -88,6 +88,27 @@ static void two(void) {
     MPI_Waitsome(2, r, &done, at, s);
 }
 
+/* Tests of operations that are not complete, and messages that their buffers cut. */
+static void incomplete(void) {
+    MPI_Irecv(x, 2, MPI_INT, 3, 98, MPI_COMM_WORLD, &r[0]);
+    MPI_Irecv(x, 4, MPI_SHORT, 5, 98, MPI_COMM_WORLD, &r[1]);
+    at[0] = 1;
+    MPI_Testany(2, r, at, &flag, s);
+    MPI_Test(&r[0], &flag, s);
+    MPI_Testall(2, r, &flag, s);
+    MPI_Testsome(2, r, &done, at, s);
+    MPI_Waitall(2, r, s);
+    MPI_Irecv(x, 1, MPI_INT, 6, 99, MPI_COMM_WORLD, &r[0]);
+    MPI_Wait(&r[0], s);
+    MPI_Irecv(x, 3, MPI_INT, 7, 99, MPI_COMM_WORLD, &r[0]);
+    MPI_Irecv(x, 2, MPI_BYTE, 8, 97, MPI_COMM_WORLD, &r[1]);
+    MPI_Waitall(2, r, s);
+    MPI_Isend(x, 1, MPI_INT, 2, 8, MPI_COMM_WORLD, &r[0]);
+    MPI_Irecv(x, 5, MPI_INT, 9, 99, MPI_COMM_WORLD, &r[1]);
+    MPI_Waitany(2, r, at, s);
+    MPI_Test(&r[0], &flag, s);
+}
+
 static void session(void) {
     MPI_Session own;
     MPI_Group group;
@@ -112,6 +133,8 @@ int run(const char *part) {
     MPI_Init(NULL, NULL);
     if (strcmp(part, "two") == 0) {
         two();
+    } else if (strcmp(part, "incomplete") == 0) {
+        incomplete();
     } else {
         strcmp(part, "large") == 0 ? large() : strcmp(part, "completion") == 0 ? completion() : newer();
     }

@@ -80,20 +80,36 @@ int PMPI_Improbe(int s, int g, MPI_Comm c, int *flag, MPI_Message *m, MPI_Status
 }
 int PMPI_Cancel(MPI_Request *r) { return pending[*r].cancelled = 1, 0; }
 int PMPI_Request_free(MPI_Request *r) { return *r = MPI_REQUEST_NULL; }
-int PMPI_Wait(MPI_Request *r, MPI_Status *st) { return complete(r, st), 0; }
-int PMPI_Test(MPI_Request *r, int *flag, MPI_Status *st) { return complete(r, st), *flag = 1, 0; }
+/* Two tags have a meaning: operations that no test completes, and messages that are longer than their buffers. */
+enum { UNFINISHED = 98, TRUNCATED = 99 };
+static int is_finished(MPI_Request r) { return pending[r].MPI_TAG != UNFINISHED; }
+static int error_of(MPI_Request r) { return pending[r].MPI_TAG == TRUNCATED ? MPI_ERR_TRUNCATE : MPI_SUCCESS; }
+int PMPI_Error_class(int code, int *class_) { return *class_ = code, 0; }
+int PMPI_Wait(MPI_Request *r, MPI_Status *st) {
+    const int error = error_of(*r);
+    return complete(r, st), error;
+}
+int PMPI_Test(MPI_Request *r, int *flag, MPI_Status *st) { return (*flag = is_finished(*r)) ? PMPI_Wait(r, st) : 0; }
 /* The last request is first. */
-int PMPI_Waitany(int n, MPI_Request r[], int *index, MPI_Status *st) { return *index = n - 1, complete(&r[n - 1], st), 0; }
+int PMPI_Waitany(int n, MPI_Request r[], int *index, MPI_Status *st) { return *index = n - 1, PMPI_Wait(&r[n - 1], st); }
+/* Where none is complete, the index stays as it was. */
 int PMPI_Testany(int n, MPI_Request r[], int *index, int *flag, MPI_Status *st) {
-    return *flag = 1, PMPI_Waitany(n, r, index, st);
+    return (*flag = is_finished(r[n - 1])) ? PMPI_Waitany(n, r, index, st) : 0;
 }
 int PMPI_Waitall(int n, MPI_Request r[], MPI_Status st[]) {
+    int result = MPI_SUCCESS;
     for (int k = 0; k < n; k++) {
-        complete(&r[k], st == MPI_STATUSES_IGNORE ? st : &st[k]);
+        const int error = PMPI_Wait(&r[k], st == MPI_STATUSES_IGNORE ? st : &st[k]);
+        if (st != MPI_STATUSES_IGNORE) {
+            st[k].MPI_ERROR = error;
+        }
+        result = error != MPI_SUCCESS ? MPI_ERR_IN_STATUS : result;
     }
-    return MPI_SUCCESS;
+    return result;
 }
-int PMPI_Testall(int n, MPI_Request r[], int *flag, MPI_Status st[]) { return *flag = 1, PMPI_Waitall(n, r, st); }
+int PMPI_Testall(int n, MPI_Request r[], int *flag, MPI_Status st[]) {
+    return (*flag = is_finished(r[n - 1])) ? PMPI_Waitall(n, r, st) : 0;
+}
 /* The last and the first, in this order. */
 int PMPI_Waitsome(int n, MPI_Request r[], int *done, int index[], MPI_Status st[]) {
     *done = 2;
@@ -103,7 +119,9 @@ int PMPI_Waitsome(int n, MPI_Request r[], int *done, int index[], MPI_Status st[
     }
     return MPI_SUCCESS;
 }
-int PMPI_Testsome(int n, MPI_Request r[], int *done, int index[], MPI_Status st[]) { return PMPI_Waitsome(n, r, done, index, st); }
+int PMPI_Testsome(int n, MPI_Request r[], int *done, int index[], MPI_Status st[]) {
+    return is_finished(r[n - 1]) ? PMPI_Waitsome(n, r, done, index, st) : (*done = 0);
+}
 int PMPI_Test_cancelled(const MPI_Status *st, int *flag) { return *flag = st->cancelled, 0; }
 int PMPI_Get_elements_x(const MPI_Status *st, MPI_Datatype t, MPI_Count *n) { return *n = st->bytes / size_of(t), 0; }
 int PMPI_Get_count(const MPI_Status *st, MPI_Datatype t, int *n) { return *n = (int)(st->bytes / size_of(t)), 0; }
@@ -133,4 +151,4 @@ ALSO(Psend_init) ALSO(Precv_init) ALSO(Ibarrier) ALSO(Probe) ALSO(Iprobe) ALSO(M
 ALSO(Cancel) ALSO(Comm_free) ALSO(Test) ALSO(Waitany) ALSO(Testany) ALSO(Waitall) ALSO(Testall) ALSO(Waitsome) ALSO(Testsome) ALSO(Test_cancelled)
 ALSO(Get_elements_x) ALSO(Get_count) ALSO(Type_size_x) ALSO(Comm_rank) ALSO(Comm_size) ALSO(Comm_test_inter) ALSO(Comm_dup)
 ALSO(Comm_dup_with_info) ALSO(Comm_idup) ALSO(Group_compare) ALSO(Group_size) ALSO(Group_from_session_pset) ALSO(Session_init)
-ALSO(Comm_create_from_group) ALSO(Get_library_version) ALSO(Init_thread)
+ALSO(Comm_create_from_group) ALSO(Get_library_version) ALSO(Init_thread) ALSO(Error_class)

@@ -117,6 +117,7 @@ mod tests {
             ("gather", 128, "simd", 2.1),
             ("gather", 128, "ucx", 2.0),
             ("gather", 128, "bins", 9.0),
+            ("gather", 128, "grid", 2.05),
             ("halo3d", 128, "a", 4.0),
             ("halo3d", 128, "b", 4.0),
             ("halo3d", 128, "c", 4.0),
@@ -131,7 +132,7 @@ mod tests {
         };
         let table = winners(&[(Experiment::Patterns, report)]);
         let csv = "situation,best,value,list,worst,its_value\n\
-                   gather at a root,\"ucx, simd\",2,30,list,30\nhalo exchange,\"a, b, c, +1\",4,,e,4.21\n";
+                   gather at a root,\"ucx, grid, simd\",2,30,list,30\nhalo exchange,\"a, b, c, +1\",4,,e,4.21\n";
         assert_eq!(table.csv(), csv);
     }
 }

@@ -384,6 +384,11 @@ fn rules_lead_frames_to_queues() {
 }
 
 #[test]
+fn two_of_each_object_share_nothing() {
+    calls("two", &[]);
+}
+
+#[test]
 fn calls_of_several_versions_work() {
     calls("versions", &[("DPA_WIRE", "loop")]);
 }

@@ -77,3 +77,25 @@ impl FromStr for Shard {
         is_part.then_some(shard).ok_or(BadShard)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_up_to_1048576_parts() {
+        for (text, is_part) in [
+            ("1/1", true),
+            ("0/1", false),
+            ("2/1", false),
+            ("1/0", false),
+            ("1048575/1048575", true),
+            ("1048576/1048576", true),
+            ("1/1048577", false),
+        ] {
+            let shard: Result<Shard, _> = text.parse();
+            let told = shard.map(|it| it.to_string());
+            assert_eq!(told.as_deref().ok(), is_part.then_some(text), "{text}");
+        }
+    }
+}

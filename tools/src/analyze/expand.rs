@@ -449,6 +449,25 @@ mod tests {
         }
     }
 
+    /// The data of a call have up to 2^36 bytes, over its ranks. A call with more stays without
+    /// messages.
+    #[test]
+    fn calls_have_up_to_64_gib() {
+        const HALF: u64 = 1 << 35;
+        for (count, fits) in [(HALF - 1, true), (HALF, true), (HALF + 1, false)] {
+            let mut bcast = call(CollectiveKind::Bcast, 0);
+            bcast.sent = Side {
+                count,
+                element: 1,
+                ..VECTOR
+            };
+            bcast.received = bcast.sent;
+            let expanded = run([bcast; 2], Some(2)).expanded.expect("a library");
+            let told = (expanded.calls, expanded.kept);
+            assert_eq!(told, if fits { (2, 0) } else { (0, 2) }, "{count} bytes");
+        }
+    }
+
     #[test]
     fn messages_stand_between_the_programs_own() {
         let run = run([call(CollectiveKind::Reduce, 1); 2], Some(2));

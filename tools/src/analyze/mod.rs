@@ -48,6 +48,8 @@ mod timeline;
 mod times;
 mod transfers;
 mod truth;
+#[cfg(test)]
+mod two;
 mod waits;
 
 pub use advice::Advice;

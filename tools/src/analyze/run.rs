@@ -296,6 +296,27 @@ mod tests {
         }
     }
 
+    /// A run has tables for up to 2^22 processes.
+    #[test]
+    fn ranks_are_below_2_to_the_22() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let time = "walltime 0.000000000, cputime 0.000000000 seconds in thread 0.";
+        let text = format!("MPI_Finalize entering at {time}\nMPI_Finalize returning at {time}\n");
+        for (rank, fits) in [(4_194_302, true), (4_194_303, true), (4_194_304, false)] {
+            let path = folder.path().join(format!("run-{rank}.txt"));
+            std::fs::write(&path, &text).expect("room");
+            let source = dpamatch_traces::open(&path, &Default::default()).expect("a trace");
+            let run = Run::load(&*source, |_| ()).map_err(|error| error.to_string());
+            let expected = match fits {
+                true => Ok(rank + 1),
+                false => Err(format!(
+                    "rank {rank}: is beyond the 4194304 processes that can be analyzed"
+                )),
+            };
+            assert_eq!(run.map(|run| run.processes), expected);
+        }
+    }
+
     #[test]
     fn receives_without_status_get_what_is_left() {
         let known = Transfer {

@@ -288,7 +288,7 @@ impl Args {
         }
     }
 
-    fn settings(&self, ucx: Option<Ucx>) -> Settings {
+    fn settings(&self) -> Settings {
         let size = &self.nic.size;
         let mut nic = self.nic.options(self.bins());
         let like_card = self.like == Some(Like::Card);
@@ -307,7 +307,7 @@ impl Args {
             repetitions_single: self.reps.unwrap_or(REPETITIONS_SINGLE) as usize,
             budget: Duration::from_millis(self.budget),
             seed: self.seed,
-            ucx,
+            ucx: None,
             look: !self.any_placement && !self.one_thread,
             one_thread: self.one_thread,
             keep_disturbed: self.keep_disturbed,
@@ -433,21 +433,22 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let machine = Machine::this();
     let why_one_thread = one_thread(&mut args, &machine);
     let args = &args;
-    let ucx = ucx(args)?;
+    // What the line says wrong comes before what the machine lacks.
     let mut points = args.points()?;
-    if args.is_short() && ucx.is_some() {
+    let mut settings = args.settings();
+    settings
+        .nic
+        .nic
+        .validate()
+        .map_err(|error| BadInput(error.to_string()))?;
+    settings.ucx = ucx(args)?;
+    if args.is_short() && settings.ucx.is_some() {
         first::add_ucx(&mut points);
     }
     let like_card = args.like == Some(Like::Card);
     if like_card {
         cpus::enough_processors(&points, processors::allowed().len())?;
     }
-    let settings = args.settings(ucx);
-    settings
-        .nic
-        .nic
-        .validate()
-        .map_err(|error| BadInput(error.to_string()))?;
     let begin = Instant::now();
     let early = Early::catch()?;
     let report = measure(&points, args.rounds as usize, &settings, &early)?;

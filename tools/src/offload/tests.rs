@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::analyze::order::Network;
-use crate::analyze::{Action, LocalComm, Program, Run, Step, Transfer, TransferKind, by_hand};
+use crate::analyze::{
+    Action, LocalComm, Program, Run, Step, Transfer, TransferKind, by_hand, programs_of_text,
+};
 use dpamatch::engine::Behind;
 use dpamatch::registry::{self, EngineOptions};
 use dpamatch_predict::{Profile, Setup};
@@ -298,4 +300,56 @@ fn receives_and_messages_in_software_are_counted_apart() {
     assert!((1..=9).contains(&receives), "{receives}");
     assert_eq!(messages + matched, 9, "{receives}, {messages}, {matched}");
     assert!(messages > 0);
+}
+
+/// Further orders are run for up to two million posts and messages.
+#[test]
+fn more_than_two_million_events_have_one_order() {
+    let run = fan_in(BLANK, 2, 1000);
+    for (messages, is_run) in [(1_999_998, true), (1_999_999, true), (2_000_000, false)] {
+        let mut causal = vec![report::Weighed::default(); 3];
+        (causal[0].demand.messages, causal[2].demand.posts) = (messages, 1);
+        let mut remarks = Vec::new();
+        let all = orders::others(&run, &question(), &causal, &mut remarks);
+        assert_eq!(all.expect("orders").is_empty(), !is_run, "{messages}");
+        let told = "2000001 posts and messages are more than 2000000";
+        let has = remarks.iter().any(|remark| remark.text.ends_with(told));
+        assert_eq!(has, !is_run, "{remarks:?}");
+    }
+}
+
+/// The card has tables for up to 256 communicators of a rank.
+#[test]
+fn a_card_has_256_communicators() {
+    for (count, fits) in [(255_u32, true), (256, true), (257, false)] {
+        let calls = (10..10 + count).map(|comm| {
+            format!(
+                "0,1 MPI_Comm_dup oldcomm=2 newcomm={comm}\n\
+                 0 MPI_Recv count=1 datatype=9 source=1 tag=3 comm={comm}\n\
+                 1 MPI_Send count=1 datatype=9 dest=0 tag=3 comm={comm}\n"
+            )
+        });
+        let calls: String = calls.collect();
+        let (programs, _) = programs_of_text(calls.lines());
+        let run = Run::new(programs, Some(2));
+        let (orders, ..) = run
+            .orders(crate::analyze::OrderChoice::Causal, Network::default())
+            .expect("an order");
+        let part = demand::Part {
+            view: run.view(0),
+            order: &orders[0],
+            comm: None,
+        };
+        let served = question()
+            .card
+            .serve(part)
+            .map_err(|error| error.to_string());
+        match fits {
+            true => assert_eq!(served.map(|it| it.matched), Ok(u64::from(count))),
+            false => {
+                let said = served.expect_err("too many");
+                assert_eq!(said, "more than 256 communicators at one rank");
+            }
+        }
+    }
 }

@@ -199,6 +199,27 @@ impl Scene {
             ARG,
             dpamatch_endpoint_create(c"\xff".as_ptr(), made.cast())
         );
+        row!("no endpoint", ARG, dpamatch_progress(null_mut(), found));
+        row!(
+            "no endpoint",
+            ARG,
+            dpamatch_counter(null_mut(), c"messages".as_ptr(), made.cast())
+        );
+        row!(
+            "no endpoint",
+            ARG,
+            dpamatch_iprobe(null_mut(), comm, 1, 1, found, status)
+        );
+        row!(
+            "no endpoint",
+            ARG,
+            dpamatch_improbe(null_mut(), comm, 1, 1, made.cast(), status)
+        );
+        row!(
+            "no endpoint",
+            ARG,
+            dpamatch_imrecv(null_mut(), message, bytes, 8, made_request.cast())
+        );
         row!(
             "unknown",
             ARG,
@@ -474,6 +495,6 @@ fn a_refused_call_changes_nothing_that_can_be_seen() {
         assert_eq!(scene.look(), usual, "{name}");
         calls += 1;
     }
-    assert_eq!(calls, 53);
+    assert_eq!(calls, 58);
     scene.end();
 }

@@ -129,3 +129,36 @@ pub(super) fn run(
     }
     Ok(vec![table])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The model walks up to 2^26 paths.
+    #[test]
+    fn paths_have_a_bound() {
+        // One router of so many nodes, with so many processes each.
+        for (nodes, processes, fits) in
+            [(8191, 8193, true), (8192, 8192, true), (8065, 8321, false)]
+        {
+            let args = Args {
+                routers: 1,
+                sizes: Vec::new(),
+                senders: Vec::new(),
+            };
+            let layout = Layout {
+                processes_per_node: processes,
+                sockets_per_node: 1,
+                nodes_per_router: nodes,
+            };
+            let said = check(&args, &layout).map_err(|BadInput(what)| what);
+            match fits {
+                true => assert_eq!(said, Ok(())),
+                false => assert_eq!(
+                    said.as_ref().map_err(|what| what.rsplit(": ").next()),
+                    Err(Some("processes * routers must be at most 67108864"))
+                ),
+            }
+        }
+    }
+}

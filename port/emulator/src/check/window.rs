@@ -196,7 +196,7 @@ impl Lines {
             }
             let now = covered.bytes();
             let mut lines = self.lines.borrow_mut();
-            if lines.len() >= MOST {
+            if lines.len() >= MOST && !lines.contains_key(&line) {
                 lines.clear();
             }
             let before = lines.entry(line).or_insert_with(|| {
@@ -214,6 +214,37 @@ impl Lines {
         if let Some(covered) = self.new.take() {
             let now = covered.bytes();
             self.lines.borrow_mut().insert(covered.line, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::access::How;
+    use super::*;
+
+    /// A thread remembers 1,024 lines: of a line more it has forgotten the others.
+    #[test]
+    fn a_thread_remembers_1024_lines() {
+        for (count, remembers) in [(1023, true), (1024, true), (1025, false)] {
+            let mut memory = vec![0_u8; (count + 1) * LINE];
+            let start = memory.as_mut_ptr().addr().next_multiple_of(LINE);
+            let window = start..start + count * LINE;
+            let lines = Lines::default();
+            let reads = |line: usize| Access {
+                address: start + line * LINE,
+                bytes: 8,
+                align: 8,
+                how: How::Plain,
+                writes: false,
+                place: 0,
+                stack: 0,
+            };
+            assert!((0..count).all(|line| !lines.is_stale(reads(line), &window)));
+            let first = start - memory.as_ptr().addr();
+            memory[first] = 1;
+            // The line that is read last is the first one.
+            assert_eq!(lines.is_stale(reads(0), &window), remembers, "{count}");
         }
     }
 }

@@ -144,3 +144,21 @@ destroyers! {
     flexio_outbox_destroy: Outbox => |_| Ok(());
     flexio_uar_destroy: Uar => |_| Ok(());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_has_one_to_2_to_the_40_bytes() {
+        for (count, fits) in [
+            (0, false),
+            (1, true),
+            ((1 << 40) - 1, true),
+            (1 << 40, true),
+            ((1 << 40) + 1, false),
+        ] {
+            assert_eq!(bytes(count).ok(), fits.then_some(count as u64));
+        }
+    }
+}

@@ -194,6 +194,7 @@ static uint64_t filled(struct flexio_process *process, size_t bytes, int byte)
 #include "process.c"
 #include "queues.c"
 #include "steering.c"
+#include "two.c"
 #include "versions.c"
 #include "windows.c"
 
@@ -203,7 +204,7 @@ static const struct {
 } lists[] = {
 	{ "access", access_calls }, { "frames", frame_calls }, { "pairs", pair_calls },
 	{ "process", process_calls }, { "queues", queue_calls }, { "steering", steering_calls },
-	{ "versions", version_calls }, { "windows", window_calls },
+	{ "two", two_calls }, { "versions", version_calls }, { "windows", window_calls },
 };
 
 int main(int count, char **words)

@@ -937,6 +937,31 @@ static void verbs(void)
 	CHECK(doca_dpa_destroy(dpa));
 }
 
+/* Exports of maps and events are taken as a whole: neither less nor more, and nobody's. */
+static void exports(void)
+{
+	struct doca_sync_event_remote_net *there;
+	struct doca_sync_event *here;
+	struct doca_mmap *map_there;
+	const uint8_t *export;
+	static const uint8_t exported[33];
+	size_t bytes;
+
+	CHECK(doca_sync_event_create(&here));
+	CHECK(doca_sync_event_add_publisher_location_remote_net(here));
+	CHECK(doca_sync_event_add_subscriber_location_cpu(here, device));
+	CHECK(doca_sync_event_start(here));
+	CHECK(doca_sync_event_export_to_remote_net(here, &export, &bytes));
+	SAY(doca_sync_event_remote_net_create_from_export(device, export, bytes - 1, &there));
+	SAY(doca_sync_event_remote_net_create_from_export(device, export, bytes + 1, &there));
+	SAY(doca_sync_event_remote_net_create_from_export(device, NULL, bytes, &there));
+	CHECK(doca_sync_event_remote_net_create_from_export(device, export, bytes, &there));
+	CHECK(doca_sync_event_remote_net_destroy(there));
+	CHECK(doca_sync_event_destroy(here));
+	SAY(doca_mmap_create_from_export(NULL, exported, 31, device, &map_there));
+	SAY(doca_mmap_create_from_export(NULL, exported, 33, device, &map_there));
+}
+
 static void wrong(void)
 {
 	struct doca_dpa *other, *extended;
@@ -986,6 +1011,7 @@ static void wrong(void)
 	SAY(doca_mmap_start(mmap));
 	SAY(doca_mmap_set_dpa_memrange(mmap, dpa, 64, 8));
 	SAY(doca_dpa_async_ops_create(dpa, 1, 0, NULL));
+	exports();
 	pairs();
 	SAY(doca_dev_close(device));
 }

@@ -127,6 +127,43 @@ __dpa_rpc__ uint64_t depth_above(uint64_t argument)
 	return top[-(STACK + 1)] + top[-(STACK + 2)] + (top - low > 9000) * 8;
 }
 
+/* Where the stack ends in a function that needs little of it. */
+APART uint64_t stack_here(void)
+{ /* HERE begins_8192 */
+	register uint64_t here __asm__("sp");
+
+	__asm__ volatile("");
+	return here;
+}
+
+/* Calls that function when the stack has as many bytes as it says at its beginning. */
+static inline __attribute__((always_inline)) uint64_t begins_at(uint64_t top, uint64_t depth)
+{
+	uint64_t now = top - stack_here();
+	void *room = __builtin_alloca(depth - now - 8); /* up to a multiple of 16 */
+
+	__asm__ volatile("" : : "r"(room) : "memory");
+	return top - stack_here();
+}
+
+__dpa_rpc__ uint64_t begins_8160(uint64_t argument)
+{
+	(void)argument;
+	return begins_at((uint64_t)__builtin_frame_address(0) + 16, 8160);
+}
+
+__dpa_rpc__ uint64_t begins_8176(uint64_t argument)
+{
+	(void)argument;
+	return begins_at((uint64_t)__builtin_frame_address(0) + 16, 8176);
+}
+
+__dpa_rpc__ uint64_t begins_8192(uint64_t argument)
+{
+	(void)argument;
+	return begins_at((uint64_t)__builtin_frame_address(0) + 16, 8192);
+}
+
 APART uint64_t down(volatile uint64_t *above, uint64_t depth)
 { /* HERE recursion */
 	volatile uint64_t own[16];

@@ -161,6 +161,16 @@ fn the_last_byte_of_a_stack_is_known() {
     is_deep("depth_above", "depth_above", 8185..8186);
 }
 
+/// A stack pointer is a multiple of 16 where a function begins, and the bound is none: the last
+/// that fits has 8,176 bytes.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_function_begins_within_the_bound() {
+    is_right("begins_8160", 8160);
+    is_right("begins_8176", 8176);
+    is_deep("begins_8192", "stack_here", 8192..8193);
+}
+
 /// Both end the process, as on a card, and the host goes on.
 #[test]
 fn a_stack_that_this_machine_has_no_room_for_ends_the_process() {

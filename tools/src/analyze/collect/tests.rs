@@ -4,6 +4,37 @@ use expect_test::expect_file;
 
 use super::*;
 use crate::analyze::of_text::collected;
+use crate::analyze::program::UNKNOWN_BYTES;
+
+/// A status of the format has no more than 31 bits for a length. A message has up to 2^44 bytes,
+/// and what says more is damaged.
+#[test]
+fn lengths_are_known_up_to_their_bounds() {
+    const STATUS: u64 = i32::MAX as u64;
+    for (room, got) in [(STATUS - 1, 5), (STATUS, 5), (STATUS + 1, UNKNOWN_BYTES)] {
+        let call =
+            format!("MPI_Recv count={room} datatype=2 source=3 tag=6 comm=2 status={{3:6:5}}");
+        let program = collected(0, &call);
+        assert_eq!(program.transfers.at(0).got_bytes, got, "{room}");
+        assert_eq!(
+            program.oddities.long_receives,
+            u64::from(got != 5),
+            "{room}"
+        );
+    }
+    const MOST: u64 = 1 << 44;
+    for (bytes, known) in [
+        (MOST - 1, MOST - 1),
+        (MOST, MOST),
+        (MOST + 1, UNKNOWN_BYTES),
+    ] {
+        let program = collected(
+            0,
+            &format!("MPI_Send count={bytes} datatype=2 dest=3 tag=6 comm=2"),
+        );
+        assert_eq!(program.transfers.at(0).bytes, known);
+    }
+}
 
 /// What a rank's calls come to, for the sections of `calls.txt`.
 #[test]

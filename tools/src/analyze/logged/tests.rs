@@ -40,6 +40,27 @@ const PIECES: &[(&str, &str)] = &[
     ("rank-0-aa.0.results", "posted,0\n"),
 ];
 
+/// A run has an entry for each rank up to the highest, so a name says 2^24 - 1 at most.
+#[test]
+fn a_log_has_a_rank_below_2_to_the_24() {
+    for (rank, fits) in [(16_777_214, true), (16_777_215, true), (16_777_216, false)] {
+        let names = ["events", "results"].map(|end| format!("rank-{rank}-aa.0.{end}"));
+        let events = "post,0,0,0,1,t=5\n# begin 900\n# end\n";
+        let folder = folder(&[(&names[0], events), (&names[1], "posted,0\n")]);
+        let found = piece::processes(folder.path());
+        let found = found
+            .map(|all| all[0].rank)
+            .map_err(|error| error.to_string());
+        match fits {
+            true => assert_eq!(found, Ok(rank)),
+            false => {
+                let said = found.expect_err("it is too high");
+                assert!(said.ends_with("the rank is above 16777215"), "{said}");
+            }
+        }
+    }
+}
+
 #[test]
 fn pieces_become_one_order() {
     let folder = folder(PIECES);

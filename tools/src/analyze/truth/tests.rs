@@ -52,6 +52,24 @@ fn told(text: &mut String, what: &str, run: &Run, receives: &[u32]) {
     _ = writeln!(text, "  {:?}\n", run.truth[1]);
 }
 
+/// A status has 31 bits for a length: the largest number says that there are as many or more.
+#[test]
+fn the_largest_length_of_a_status_means_at_least() {
+    const MOST: u64 = i32::MAX as u64;
+    for (got, sent, same) in [
+        (MOST - 1, MOST - 1, Some(true)),
+        (MOST - 1, MOST, Some(false)),
+        (MOST, MOST, Some(true)),
+        (MOST, MOST - 1, Some(false)),
+        (MOST, MOST + 1, None),
+        (MOST + 1, MOST + 1, Some(true)),
+        (UNKNOWN_BYTES, 5, None),
+        (5, UNKNOWN_BYTES, None),
+    ] {
+        assert_eq!(super::same_length(got, sent), same, "{got} of {sent}");
+    }
+}
+
 #[test]
 fn receives_without_a_status_get_what_is_left() {
     let mut text = String::new();

@@ -500,3 +500,27 @@ fn both_ends_act_in_this_order() {
     );
     expect_file!["tests.txt"].assert_eq(&text);
 }
+
+/// Ten windows are run whatever they take, if as many are wanted; further ones within the time.
+#[test]
+fn ten_windows_are_run_and_more_in_time() {
+    let budget = Duration::from_millis(50);
+    let late = budget + Duration::from_nanos(1);
+    let limits = |repetitions| Limits {
+        repetitions,
+        budget,
+    };
+    for (repetitions, made, spent, goes_on) in [
+        (20, 9, late, true),
+        (20, 10, late, false),
+        (20, 10, budget, true),
+        (20, 11, late, false),
+        (20, 19, budget, true),
+        (20, 20, Duration::ZERO, false),
+        (5, 4, late, true),
+        (5, 5, Duration::ZERO, false),
+    ] {
+        let told = limits(repetitions).go_on(made, || spent);
+        assert_eq!(told, goes_on, "{made} of {repetitions} in {spent:?}");
+    }
+}

@@ -385,3 +385,32 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        common: Common,
+    }
+
+    /// Messages of a pattern are eager up to 4,096 bytes. Longer ones have the card's own limit.
+    #[test]
+    fn messages_of_a_pattern_are_eager_up_to_4096_bytes() {
+        let limit = |line: &[&str], bytes| {
+            let common = <Line as clap::Parser>::parse_from(line).common;
+            let workload = Workload::parse("nc", 1, bytes).expect("a scenario");
+            let setup = workload.setup(&common, Like::Nic, 4).expect("a set-up");
+            let own = common.setup_like(Like::Nic, 4).expect("a set-up");
+            (setup.eager_limit, own.eager_limit)
+        };
+        let (_, own) = limit(&["it"], 8);
+        assert!(own < 4095, "{own}");
+        for (bytes, expected) in [(4095, 4095), (4096, 4096), (4097, own), (8, own)] {
+            assert_eq!(limit(&["it"], bytes).0, expected, "{bytes} bytes");
+        }
+        assert_eq!(limit(&["it", "--eager-limit", "100"], 4096).0, 100);
+    }
+}

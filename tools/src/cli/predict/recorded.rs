@@ -198,3 +198,31 @@ pub fn describe(sequence: &Sequence) -> String {
     let [messages, posts, probes, cancels] = array::from_fn(|at| counted(counts[at], nouns[at]));
     format!("{messages} {when}, {posts}, {probes}, {cancels}")
 }
+
+#[cfg(test)]
+mod tests {
+    use dpamatch_vocabulary::{CommId, Envelope, MsgId, Tag};
+
+    use super::*;
+
+    #[test]
+    fn a_sequence_has_up_to_256_communicators() {
+        for (comms, fits) in [(255, true), (256, true), (257, false)] {
+            let arrive = |number: u32| Operation::Arrive {
+                msg: MsgId(number.into()),
+                envelope: Envelope {
+                    comm: CommId(number),
+                    source: Rank::default(),
+                    tag: Tag::default(),
+                },
+                bytes: 8,
+            };
+            let sequence = Sequence::new((0..comms).map(arrive).collect());
+            let args = PostArgs { free_posts: false };
+            let made = args.workload("it".to_owned(), sequence);
+            let wrong = made.err().map(|BadInput(what)| what);
+            let expected = (!fits).then_some("it: more than 256 communicators");
+            assert_eq!(wrong.as_deref(), expected, "{comms}");
+        }
+    }
+}
