@@ -103,9 +103,9 @@ pub(super) struct Args {
     ranks: Option<Ranks>,
     #[command(flatten)]
     collectives: CollectivesArgs,
-    /// Sets a number of the causal order's network; repeatable: latency [ns, 1500], bandwidth [MB/s,
-    /// 12500], jitter [ns, the largest random addition to the latency, 500], compute [factor on the
-    /// recorded time between calls, 1]
+    /// Sets a number of the causal order's network; repeatable: latency [ns, 1500], bandwidth
+    /// [MB/s, 12500], jitter [ns, the largest random addition to the latency, 500], compute [factor
+    /// on the recorded time between calls, 1]
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     #[command(flatten)]
