@@ -30,7 +30,7 @@ use crate::stream::{ByKind, StreamMatcher};
 /// ```
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
-    /// Bins of each hash table; for the emulated NIC in place of `nic.bins`.
+    /// Bins of each hash table; for the emulated NIC instead of `nic.bins`.
     pub bins: BinCount,
     /// The hash-bin engine starts with the usual number of bins instead and doubles them when it
     /// holds half as many entries.
@@ -39,7 +39,7 @@ pub struct EngineOptions {
     pub k: u32,
     /// Length of a shared queue at which these engines extract partners.
     pub theta: u32,
-    /// Entries on the card of the engines that stand for cards with matching in hardware. The
+    /// Entries on the card of the engines that represent cards with matching in hardware. The
     /// default is UCX's for ConnectX (`TM_LIST_SIZE`), and the prototype's number of receives.
     pub list_entries: u32,
     /// How long the array-based engine keeps its arrays.

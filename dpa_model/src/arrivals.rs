@@ -14,7 +14,7 @@
 //!
 //! | writer | reader | publishes |
 //! |---|---|---|
-//! | `give`: taken, Release | `take`: taken, Acquire | the last sender's `tail` and entries, to the queue's next sender |
+//! | `release`: taken, Release | `assign`: taken, Acquire | the last sender's `tail` and entries, to the queue's next sender |
 //!
 //! `in_use` is Relaxed: a reader of an older value finds the queue a little later.
 //!
@@ -67,7 +67,7 @@ impl Arrivals {
     }
 
     /// Assigns a queue to a new sender.
-    pub(crate) fn take(&self) -> (QueueId, Arc<CompletionQueue>) {
+    pub(crate) fn assign(&self) -> (QueueId, Arc<CompletionQueue>) {
         let queue = self.choose();
         let queues = queue.0 as u64 + 1;
         let mut in_use = self.in_use.load(Relaxed);
@@ -104,7 +104,7 @@ impl Arrivals {
     }
 
     /// Takes the queue back from a sender that has gone.
-    pub(crate) fn give(&self, queue: QueueId) {
+    pub(crate) fn release(&self, queue: QueueId) {
         if queue != self.shared() {
             self.taken.fetch_sub(1 << queue.0, weak!(Release));
         }
@@ -138,28 +138,28 @@ mod tests {
     #[test]
     fn the_first_senders_have_queues_of_their_own() {
         let arrivals = Arrivals::new(3, 8, 8, 64);
-        let take = || arrivals.take().0.0;
+        let take = || arrivals.assign().0.0;
         assert_eq!((take(), arrivals.in_use()), (0, 1));
         assert_eq!((take(), arrivals.in_use()), (1, 2));
         assert_eq!(([take(), take()], arrivals.in_use()), ([2, 2], 3));
-        arrivals.give(QueueId(2));
+        arrivals.release(QueueId(2));
         assert_eq!(take(), 2);
-        arrivals.give(QueueId(0));
+        arrivals.release(QueueId(0));
         assert_eq!([take(), take()], [0, 2]);
-        arrivals.give(QueueId(1));
-        arrivals.give(QueueId(0));
+        arrivals.release(QueueId(1));
+        arrivals.release(QueueId(0));
         assert_eq!(
             ([take(), take(), take()], arrivals.in_use()),
             ([0, 1, 2], 3)
         );
         let one = Arrivals::new(1, 8, 8, 64);
         assert_eq!(
-            [(); 2].map(|()| one.take().0.0),
+            [(); 2].map(|()| one.assign().0.0),
             [0, 0],
             "one queue is for all"
         );
         let most = Arrivals::new(COMPLETION_QUEUES_MAX, 1, 1, 0);
-        let numbers: alloc::vec::Vec<_> = (0..65).map(|_| most.take().0.0).collect();
+        let numbers: alloc::vec::Vec<_> = (0..65).map(|_| most.assign().0.0).collect();
         assert_eq!(numbers[..64], (0..64).collect::<alloc::vec::Vec<_>>());
         assert_eq!(numbers[64], 63);
     }

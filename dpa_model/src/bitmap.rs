@@ -22,7 +22,7 @@
 //! A read-modify-write continues the release sequence, so a word that shows the bits of several
 //! workers publishes what all of them wrote.
 //!
-//! **Cost.** One read-modify-write of a word that all workers share. Its result tells one of the
+//! **Cost.** One read-modify-write of a word that all workers share. Its result shows one of the
 //! first 64 workers whether it has to wait at all.
 
 use core::ops::Range;

@@ -126,7 +126,6 @@ impl<'a> Bookings<'a> {
 pub(crate) struct HandlerSet([u64; WORDS]);
 
 impl HandlerSet {
-    /// The empty set.
     pub(crate) const NONE: Self = Self([0; WORDS]);
 
     /// The handlers before `handler`, which is at most [`HANDLERS_MAX`].

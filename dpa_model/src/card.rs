@@ -8,9 +8,9 @@ unsafe extern "C" {
     safe fn dpamatch_pause();
     /// Writes this handler's stores to the host's memory back, before others learn of them.
     safe fn dpamatch_write_back();
-    /// Begins to read a rendezvous message of up to `bytes` bytes from its sender, and to tell the
-    /// sender that it is over. `descriptor`: the entry's payload. `position`: of the result, which
-    /// the program passes on when the bytes are there, or [`GIVEN_UP`].
+    /// Begins to read a rendezvous message of up to `bytes` bytes from its sender, and to notify
+    /// the sender that it is over. `descriptor`: the entry's payload. `position`: of the result,
+    /// which the program passes on when the bytes are there, or [`GIVEN_UP`].
     fn dpamatch_begin_read(descriptor: *const u64, target: *mut u8, bytes: u32, position: u64);
 }
 

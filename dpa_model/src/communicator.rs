@@ -155,7 +155,7 @@ impl BinRoom {
 
     /// Allocates the bins of a communicator with `bins` bins per table; `None` if no gap is large
     /// enough. O(communicators).
-    pub(crate) fn take(&mut self, bins: u32) -> Option<BinId> {
+    pub(crate) fn allocate(&mut self, bins: u32) -> Option<BinId> {
         if self.used == self.extents.len() {
             return None;
         }
@@ -178,7 +178,7 @@ impl BinRoom {
         Some(BinId(first))
     }
 
-    pub(crate) fn give(&mut self, BinId(first): BinId) {
+    pub(crate) fn free(&mut self, BinId(first): BinId) {
         if let Some(place) = self.extents[..self.used]
             .iter()
             .position(|extent| extent.first == first)
@@ -197,32 +197,36 @@ mod tests {
     #[test]
     fn room_is_found_again_after_it_was_given_back() {
         let mut room = BinRoom::new(4, 30);
-        assert_eq!(room.take(3), Some(BinId(0)));
-        assert_eq!(room.take(2), Some(BinId(10)));
-        assert_eq!(room.take(3), Some(BinId(17)));
-        assert_eq!(room.take(1), None, "27 of 30 used, 4 wanted");
-        room.give(BinId(10));
-        assert_eq!(room.take(3), None, "the hole has 7 bins, 10 wanted");
-        assert_eq!(room.take(2), Some(BinId(10)), "a hole that fits exactly");
-        room.give(BinId(10));
-        assert_eq!(room.take(1), Some(BinId(10)));
-        assert_eq!(room.take(u32::MAX), None);
-        room.give(BinId(0));
-        room.give(BinId(17));
-        room.give(BinId(10));
-        assert_eq!(room.take(9), Some(BinId(0)));
+        assert_eq!(room.allocate(3), Some(BinId(0)));
+        assert_eq!(room.allocate(2), Some(BinId(10)));
+        assert_eq!(room.allocate(3), Some(BinId(17)));
+        assert_eq!(room.allocate(1), None, "27 of 30 used, 4 wanted");
+        room.free(BinId(10));
+        assert_eq!(room.allocate(3), None, "the hole has 7 bins, 10 wanted");
+        assert_eq!(
+            room.allocate(2),
+            Some(BinId(10)),
+            "a hole that fits exactly"
+        );
+        room.free(BinId(10));
+        assert_eq!(room.allocate(1), Some(BinId(10)));
+        assert_eq!(room.allocate(u32::MAX), None);
+        room.free(BinId(0));
+        room.free(BinId(17));
+        room.free(BinId(10));
+        assert_eq!(room.allocate(9), Some(BinId(0)));
     }
 
     #[test]
     fn room_in_front_leaves_the_others_their_own() {
         let mut room = BinRoom::new(4, 30);
-        assert_eq!(room.take(3), Some(BinId(0)));
-        assert_eq!(room.take(2), Some(BinId(10)));
-        assert_eq!(room.take(2), Some(BinId(17)));
-        room.give(BinId(0));
-        room.give(BinId(17));
-        assert_eq!(room.take(1), Some(BinId(0)));
-        assert_eq!(room.take(3), Some(BinId(17)), "10 to 16 are in use");
+        assert_eq!(room.allocate(3), Some(BinId(0)));
+        assert_eq!(room.allocate(2), Some(BinId(10)));
+        assert_eq!(room.allocate(2), Some(BinId(17)));
+        room.free(BinId(0));
+        room.free(BinId(17));
+        assert_eq!(room.allocate(1), Some(BinId(0)));
+        assert_eq!(room.allocate(3), Some(BinId(17)), "10 to 16 are in use");
     }
 
     #[test]

@@ -53,16 +53,16 @@ pub(crate) struct Claims {
     head: u64,
     /// Positions below need no check, and `tail` is not stored at them: for a message in its entry,
     /// for a message with a bounce buffer. 0 in a shared queue.
-    sure: [u64; 2],
+    checked_below: [u64; 2],
 }
 
 impl Claims {
     /// The next position for a message in its entry, or with a bounce buffer, if it needs no check
     /// of the queue.
     #[inline]
-    pub(crate) fn next_sure(&mut self, bounced: bool) -> Option<u64> {
+    pub(crate) fn next_checked(&mut self, bounced: bool) -> Option<u64> {
         let position = self.tail;
-        (position < self.sure[usize::from(bounced)]).then(|| {
+        (position < self.checked_below[usize::from(bounced)]).then(|| {
             self.tail = position + 1;
             position
         })
@@ -107,7 +107,7 @@ impl CompletionQueue {
         Claims {
             tail: self.tail.load(Relaxed),
             head: 0,
-            sure: [0; 2],
+            checked_below: [0; 2],
         }
     }
 
@@ -148,15 +148,15 @@ impl CompletionQueue {
     }
 
     /// Whether a message without a bounce buffer could be placed now.
-    pub(crate) fn look(&self, claims: &mut Claims) -> Result<(), NotReady> {
-        self.see_tail(claims);
+    pub(crate) fn check_room(&self, claims: &mut Claims) -> Result<(), NotReady> {
+        self.refresh_tail(claims);
         self.check(claims, false)
     }
 
     /// Claims the next position for this sender.
     #[inline]
     pub(crate) fn claim(&self, claims: &mut Claims, bounced: bool) -> Result<u64, NotReady> {
-        match claims.next_sure(bounced) {
+        match claims.next_checked(bounced) {
             Some(position) => Ok(position),
             None => self.claim_anew(claims, bounced),
         }
@@ -165,7 +165,7 @@ impl CompletionQueue {
     /// Claims by compare-and-exchange in a shared queue, or after a check for room in an own one.
     #[inline(never)]
     fn claim_anew(&self, claims: &mut Claims, bounced: bool) -> Result<u64, NotReady> {
-        self.see_tail(claims);
+        self.refresh_tail(claims);
         loop {
             if !fault!(FullIgnored) {
                 self.check(claims, bounced)?;
@@ -188,7 +188,7 @@ impl CompletionQueue {
     }
 
     /// Loads the next position, unless the sender counts its own positions.
-    fn see_tail(&self, claims: &mut Claims) {
+    fn refresh_tail(&self, claims: &mut Claims) {
         if self.shared {
             claims.tail = self.tail.load(Relaxed);
         }
@@ -205,7 +205,7 @@ impl CompletionQueue {
         }
         if bounced {
             self.reserved.store(claims.tail, Relaxed);
-            claims.sure[0] = claims.sure[1];
+            claims.checked_below[0] = claims.checked_below[1];
         }
         let full = claims.tail >= claims.head + self.ring.depth();
         Err(if full {
@@ -229,7 +229,7 @@ impl CompletionQueue {
         if !self.shared {
             let stored = (claims.tail + 1).next_multiple_of(STORE_EVERY);
             let limits = [short + u64::from(fault!(SureTooFar)), with_buffer];
-            claims.sure = limits.map(|limit| limit.min(stored));
+            claims.checked_below = limits.map(|limit| limit.min(stored));
         }
         claims.tail < if bounced { with_buffer } else { short }
     }
@@ -295,12 +295,12 @@ mod tests {
             let queue = queue(8, 2, shared);
             let mut claims = queue.claims();
             for position in 0..8 {
-                assert_eq!(queue.look(&mut claims), Ok(()), "{position}");
+                assert_eq!(queue.check_room(&mut claims), Ok(()), "{position}");
                 assert_eq!(queue.claim(&mut claims, false), Ok(position));
             }
-            assert_eq!(queue.look(&mut claims), Err(NotReady::Queue));
+            assert_eq!(queue.check_room(&mut claims), Err(NotReady::Queue));
             queue.ring.release(1);
-            assert_eq!(queue.look(&mut claims), Ok(()));
+            assert_eq!(queue.check_room(&mut claims), Ok(()));
         }
     }
 

@@ -79,7 +79,7 @@ counters! {
         slow,
         /// Slow-path messages that kept their own candidate.
         forced,
-        /// Claimed at once under `mpi_assert_allow_overtaking`.
+        /// Claimed immediately under `mpi_assert_allow_overtaking`.
         overtaking,
         /// Had a candidate in a block that one worker ran in order, without bookings and paths.
         /// The first handler of a batch counts this and the next for the whole batch.
@@ -154,7 +154,7 @@ counters! {
         commands,
         /// Receives posted to the NIC. The counter itself holds only the refused ones.
         posts,
-        /// Posts that matched an unexpected message at once.
+        /// Posts that matched an unexpected message immediately.
         posts_late,
         /// Unexpected messages before the one that a post or probe found, or before the end of the
         /// chain.
@@ -197,7 +197,6 @@ counters! {
 }
 
 impl BoundaryCounters {
-    /// Public counts.
     pub(crate) fn counts(&self) -> BoundaryCounts {
         let mut counts = self.copy();
         counts.posts += counts.posts_late + counts.posts_admitted + counts.posts_forwarded;

@@ -82,7 +82,7 @@ faults! {
     BarrierShort,
     /// The bits of an earlier block stay set.
     BitsKept,
-    /// Only a handler with a conflict of its own resolves (O14).
+    /// Only a handler with its own conflict resolves (O14).
     ForcingIgnored,
     /// A conflict is seen only with the handler before (O13).
     ConflictPreviousOnly,
@@ -98,13 +98,13 @@ faults! {
     FastLiteralUnbooked,
     /// The shift counts the handlers of other communicators, too (S25).
     FastCountsAllCommunicators,
-    /// Domains are always told by source and tag.
+    /// Domains are always determined by source and tag.
     DomainsAlwaysExact,
     /// The keys of the two classes with one wildcard are swapped.
     DomainKeysSwapped,
-    /// Domains are told by the classes that were posted before the last posts.
+    /// Domains are determined by the classes that were posted before the last posts.
     DomainsBeforePosts,
-    /// Domains are told by the sender's hash.
+    /// Domains are determined by the sender's hash.
     DomainsByHash,
     /// Messages of different communicators can be of one domain, and count in its ranks.
     DomainsOfAllCommunicators,
@@ -142,7 +142,7 @@ faults! {
     OvertakeTorn,
     /// A receive is unlinked without the bin's lock (O28).
     UnlinkWithoutLock,
-    /// An unlinked receive forgets its successor while others may stand on it (S17).
+    /// An unlinked receive forgets its successor while others may still visit it (S17).
     UnlinkedLosesNext,
     /// Unexpected messages of a block are stored from the last to the first (S14).
     UnexpectedReversed,
@@ -210,21 +210,21 @@ static CHOSEN: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize
 pub(crate) fn chosen(fault: Fault) -> bool {
     let chosen = match CHOSEN.load(core::sync::atomic::Ordering::Relaxed) {
         0 => {
-            choose(asked());
+            choose(from_environment());
             CHOSEN.load(core::sync::atomic::Ordering::Relaxed)
         }
         chosen => chosen,
     };
     let is_left_out = chosen == 2 + fault as usize;
     if is_left_out {
-        crate::step::tell(crate::step::Step::RuleLeftOut);
+        crate::step::report(crate::step::Step::RuleLeftOut);
     }
     is_left_out
 }
 
 /// The fault that the environment names.
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-fn asked() -> Option<Fault> {
+fn from_environment() -> Option<Fault> {
     let name = std::env::var("DPAMATCH_FAULT").ok()?;
     let known = Fault::ALL
         .iter()
@@ -232,7 +232,7 @@ fn asked() -> Option<Fault> {
     Some(*known.unwrap_or_else(|| panic!("DPAMATCH_FAULT={name}: no such fault")))
 }
 
-/// Chooses a fault, or none, for the whole process, in place of the one before.
+/// Chooses a fault, or none, for the whole process, which replaces the one before.
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub fn choose(fault: Option<Fault>) {
     let place = fault.map_or(1, |fault| 2 + fault as usize);
@@ -317,8 +317,8 @@ pub fn ordering(place: u32, ordering: crate::sync::Ordering) -> crate::sync::Ord
     use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
     #[cfg(dpamatch_loom)]
     {
-        ask();
-        crate::sync::loomed::came_to(core::panic::Location::caller());
+        weaken_from_environment();
+        crate::sync::loomed::report_place(core::panic::Location::caller());
     }
     if WEAKENED[0].load(Relaxed) != place {
         return ordering;
@@ -329,7 +329,7 @@ pub fn ordering(place: u32, ordering: crate::sync::Ordering) -> crate::sync::Ord
 
 /// Weakens the ordering that the environment names, once.
 #[cfg(dpamatch_loom)]
-fn ask() {
+fn weaken_from_environment() {
     static ASKED: std::sync::Once = std::sync::Once::new();
     ASKED.call_once(|| {
         if let Ok(what) = std::env::var("DPAMATCH_WEAKEN") {

@@ -19,31 +19,31 @@ impl<Id: Copy + From<u32>> FreeList<Id> {
     }
 
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<Id> {
+    pub(crate) fn pop(&mut self) -> Option<Id> {
         self.count = self.count.checked_sub(1)?;
         Some(self.free[self.count])
     }
 
-    /// The places that [`take`](Self::take) will return, in order.
+    /// The places that [`pop`](Self::pop) will return, in order.
     #[inline]
-    pub(crate) fn next(&self) -> impl Iterator<Item = Id> {
+    pub(crate) fn upcoming(&self) -> impl Iterator<Item = Id> {
         self.free[..self.count].iter().rev().copied()
     }
 
     #[inline]
-    pub(crate) fn take_all(&mut self, count: usize) {
+    pub(crate) fn pop_many(&mut self, count: usize) {
         self.count -= count;
     }
 
     #[inline]
-    pub(crate) fn give(&mut self, place: Id) {
+    pub(crate) fn push(&mut self, place: Id) {
         self.free[self.count] = place;
         self.count += 1;
     }
 
-    /// Frees all these places, the last first: `take` then returns them in the order of `places`.
+    /// Frees all these places, the last first: `pop` then returns them in the order of `places`.
     #[inline]
-    pub(crate) fn give_all(&mut self, places: &[Id]) {
+    pub(crate) fn push_all(&mut self, places: &[Id]) {
         let free = &mut self.free[self.count..self.count + places.len()];
         for (free, place) in free.iter_mut().zip(places.iter().rev()) {
             *free = *place;

@@ -109,9 +109,9 @@ mod unexpected;
 
 pub use arrivals::COMPLETION_QUEUES_MAX;
 pub use bin::BIN_BYTES;
-pub use boundary::{Leader, Round, Worker};
 #[cfg(feature = "ends")]
-pub use boundary::{MessageRow, Now};
+pub use boundary::{DirectResult, MessageBatch};
+pub use boundary::{Leader, Round, Worker};
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
 pub use bus::{BuffersPlace, BusMap, RingPlace};
 pub use config::{

@@ -110,8 +110,8 @@ impl Stop {
     }
 
     /// Asks the workers to stop after the current block.
-    pub fn ask(&self) {
-        self.shared.life.ask_to_stop();
+    pub fn request(&self) {
+        self.shared.life.request_stop();
     }
 
     /// Marks that no worker runs any more; the caller has joined them all.
@@ -125,7 +125,7 @@ impl Stop {
     #[cfg(feature = "std")]
     pub(crate) fn break_down(&self) {
         self.shared.block.break_down();
-        self.ask();
+        self.request();
     }
 }
 

@@ -192,10 +192,10 @@ impl<T: Copy + Default> Ring<T> {
     /// A stretch of positions from `first` on with adjacent slots. Its length is at most
     /// [`until_end`](Self::until_end).
     #[inline(always)]
-    pub(crate) fn stretch(&self, first: u64, count: usize) -> Stretch<'_, T> {
+    pub(crate) fn span(&self, first: u64, count: usize) -> RingSpan<'_, T> {
         let start = (first & (self.depth - 1)) as usize;
         let slots = &self.slots[start..start + count];
-        Stretch {
+        RingSpan {
             slots,
             first,
             owner_bit: owner_bit(first, self.depth),
@@ -211,21 +211,21 @@ impl<T: Copy + Default> Ring<T> {
 
 /// Consecutive positions with adjacent slots, for a loop over a block.
 #[derive(Debug)]
-pub(crate) struct Stretch<'a, T> {
+pub(crate) struct RingSpan<'a, T> {
     slots: &'a [Slot<T>],
     first: u64,
     owner_bit: u64,
 }
 
-impl<T> Clone for Stretch<'_, T> {
+impl<T> Clone for RingSpan<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Stretch<'_, T> {}
+impl<T> Copy for RingSpan<'_, T> {}
 
-impl<'a, T> Stretch<'a, T> {
+impl<'a, T> RingSpan<'a, T> {
     #[inline]
     pub(crate) fn places(&self) -> core::ops::Range<usize> {
         0..self.slots.len()

@@ -117,7 +117,7 @@ impl Life {
         }
     }
 
-    pub(crate) fn ask_to_stop(&self) {
+    pub(crate) fn request_stop(&self) {
         self.stop.store(1, Relaxed);
     }
 

@@ -25,7 +25,7 @@ mod listener {
     }
 
     #[inline]
-    pub(crate) fn tell(step: Step) {
+    pub(crate) fn report(step: Step) {
         if let Some(listener) = LISTENER.get() {
             listener(step);
         }
@@ -35,7 +35,7 @@ mod listener {
 #[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual))]
 pub use listener::listen;
 #[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual))]
-pub(crate) use listener::tell;
+pub(crate) use listener::report;
 
 /// The mark of a step: an instruction without effect that carries the step's number.
 #[cfg(dpamatch_marks)]
@@ -54,7 +54,7 @@ pub(crate) fn mark<const NUMBER: u32>() {
 /// Reports a step: `step!(Booked { handler, receive })`.
 #[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual))]
 macro_rules! step {
-    ($($step:tt)*) => { $crate::step::tell($crate::step::Step::$($step)*) };
+    ($($step:tt)*) => { $crate::step::report($crate::step::Step::$($step)*) };
 }
 
 #[cfg(dpamatch_marks)]

@@ -23,7 +23,7 @@ use crate::host_address::HostAddress;
 use crate::index::CommView;
 use crate::message::{Entry, Message, Protocol, Target, Transfer};
 use crate::number::{BinId, BufferId, StoredId, indexed, unchecked, unchecked_mut};
-use crate::ring::Stretch;
+use crate::ring::RingSpan;
 use crate::{ClassSet, CommId, Envelope, Hints, WildcardClass};
 
 #[derive(Clone, Copy, Debug)]
@@ -276,9 +276,9 @@ impl UnexpectedStore {
             if self.free.count() == 0 {
                 return None;
             }
-            buffer = self.free_buffers.take()?;
+            buffer = self.free_buffers.pop()?;
         }
-        let message = self.free.take()?;
+        let message = self.free.pop()?;
         step!(Stored { entry: message.0 });
         if protocol != Protocol::Rendezvous {
             self.bytes += u64::from(incoming.length);
@@ -303,7 +303,7 @@ impl UnexpectedStore {
         comm: CommId,
         arrival: u64,
         queue: &CompletionQueue,
-        incoming: Stretch<'_, Entry>,
+        incoming: RingSpan<'_, Entry>,
     ) -> usize {
         let (view, mut bytes, mut count) = (*view, 0, 0);
         let Self {
@@ -317,7 +317,7 @@ impl UnexpectedStore {
         // The end of the list of all messages, in a local variable.
         let all = view.bin(WildcardClass::Any, 0).index();
         let mut tail = chains[all].tail;
-        for (place, message) in incoming.places().zip(free.next()) {
+        for (place, message) in incoming.places().zip(free.upcoming()) {
             // SAFETY: the leader saw the block's entries ready, and releases them after it.
             let entry = unsafe { incoming.peek(place) };
             if entry.envelope.comm != comm || !entry.has_hashes {
@@ -326,7 +326,7 @@ impl UnexpectedStore {
             let transfer = Transfer::new(entry.protocol, entry.length, u32::MAX);
             let buffer = match transfer {
                 Transfer::Entry => Some(BufferId::NIL),
-                Transfer::Bounce => free_buffers.take(),
+                Transfer::Bounce => free_buffers.pop(),
                 Transfer::Call => None,
             };
             let Some(buffer) = buffer else { break };
@@ -365,7 +365,7 @@ impl UnexpectedStore {
             step!(BoundaryEnds);
         }
         chains[all].tail = tail;
-        free.take_all(count);
+        free.pop_many(count);
         self.bytes += bytes;
         count
     }
@@ -484,12 +484,12 @@ impl UnexpectedStore {
     pub(crate) fn free(&mut self, message: StoredId) {
         let entry = &self.entries[message];
         if entry.buffer != BufferId::NIL {
-            self.free_buffers.give(entry.buffer);
+            self.free_buffers.push(entry.buffer);
         }
         if entry.protocol != Protocol::Rendezvous {
             self.bytes -= u64::from(entry.message.length);
         }
-        self.free.give(message);
+        self.free.push(message);
     }
 
     /// The head of the chain of `bin`, if the target accepts it and its data needs no call.
@@ -519,7 +519,7 @@ impl UnexpectedStore {
     /// # Safety
     /// The host lent a buffer of that capacity to this receive.
     #[inline(always)]
-    pub(crate) unsafe fn give(
+    pub(crate) unsafe fn deliver_and_free(
         &mut self,
         message: StoredId,
         target: HostAddress,
@@ -528,9 +528,9 @@ impl UnexpectedStore {
         let entry = entry_of(&mut self.entries, message);
         let length = entry.message.length;
         self.bytes -= u64::from(length);
-        self.free.give(message);
+        self.free.push(message);
         if entry.transfer(capacity) == Transfer::Bounce {
-            self.free_buffers.give(entry.buffer);
+            self.free_buffers.push(entry.buffer);
             // SAFETY: only the boundary writes the buffers, and it is here; the caller's promise.
             unsafe {
                 let put = |bytes: &[u8]| target.put_in_loop(capacity, bytes);

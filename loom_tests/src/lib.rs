@@ -25,7 +25,6 @@ pub mod paths;
 pub mod race;
 mod story;
 pub mod stream;
-pub mod table;
 
 pub use check::{check, explore, report};
 pub use loom::thread as threads;

@@ -3,7 +3,7 @@
 //! The page shows the handlers' steps up to the failure. It omits values that a weak ordering let a
 //! load see; loom's own log shows them (`LOOM_LOG`).
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,13 +26,6 @@ thread_local! {
     static NOTES: RefCell<Notes> = RefCell::default();
     /// What the oracle gives the model's stream, in words.
     static EXPECTED: RefCell<Option<String>> = const { RefCell::new(None) };
-    /// File and name of the test that runs.
-    static TEST: Cell<Option<(&'static str, &'static str)>> = const { Cell::new(None) };
-}
-
-/// Notes the test whose models run now.
-pub(crate) fn begin_test(file: &'static str, test: &'static str) {
-    TEST.set(Some((file, test)));
 }
 
 /// Notes what is expected of the model, once.
@@ -111,7 +104,11 @@ pub(crate) fn told<R>(name: &str, executions: &AtomicUsize, model: impl FnOnce()
                     Err(error) => eprintln!("{}: {error}", file.display()),
                 }
             } else {
-                let (file, test) = TEST.get().unwrap_or(("FILE", "TEST"));
+                // A model's name begins with its file. With one thread the main one runs the tests.
+                let file = name.split('/').next().unwrap_or("FILE");
+                let thread = std::thread::current();
+                let test = thread.name().filter(|test| *test != "main");
+                let test = test.unwrap_or("TEST");
                 let fault = std::env::var("DPAMATCH_FAULT");
                 let fault = fault.map_or(String::new(), |name| format!(" --fault {name}"));
                 eprintln!("to see it: cargo xtask model {file} {test}{fault} --story story.html");

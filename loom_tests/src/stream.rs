@@ -19,6 +19,9 @@ use crate::threads;
 /// Number of the receive, arrival number of the message.
 type Oracle = TwoLists<usize, u64>;
 
+/// A wildcard.
+pub const ANY: Option<u32> = None;
+
 /// A receive of communicator 0; `None` is a wildcard.
 pub fn post(source: impl Into<Option<u32>>, tag: impl Into<Option<u32>>) -> Operation {
     post_in(0, source, tag)

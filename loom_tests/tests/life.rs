@@ -155,7 +155,7 @@ fn shutdown_reaches_a_waiting_worker_and_a_waiting_sender() {
             });
             let mut sender = parts.sender;
             let end = act(move || {
-                stop.ask();
+                stop.request();
                 let mut wait = Wait::new();
                 // Waits for the NIC's end like a sender that finds it gone.
                 while sender.try_send(envelope(0, 1, 9), &[], 0) != Err(SendError::Stopped) {

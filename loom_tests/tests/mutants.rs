@@ -5,7 +5,7 @@ use dpa_model::Fault;
 
 #[test]
 fn every_fault_has_its_line() {
-    let table: Vec<&str> = include_str!("../mutants.txt")
+    let table: Vec<&str> = include_str!("../mutants.toml")
         .lines()
         .filter(|line| !line.starts_with('#'))
         .filter_map(|line| line.split_whitespace().next())

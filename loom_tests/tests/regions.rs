@@ -327,7 +327,7 @@ fn the_host_goes_away_while_a_block_runs() {
             let note = Arc::clone(&stopped);
             let mut host: HostPort = ManuallyDrop::into_inner(parts.host);
             let leave = act(move || {
-                host.ask_to_stop();
+                host.request_stop();
                 while host.poll().is_some() {}
                 *note.lock().expect("no panic") = host.is_stopped();
                 drop(host);

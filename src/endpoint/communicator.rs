@@ -97,7 +97,7 @@ impl CommIds {
         CommId(self.next[part] - 1)
     }
 
-    fn give(&mut self, id: CommId) {
+    fn release(&mut self, id: CommId) {
         self.free[usize::from(id.0 >= self.beyond)].push(Reverse(id.0));
     }
 }
@@ -182,7 +182,7 @@ impl Endpoint {
         if Arc::get_mut(&mut comm.lease).is_none() {
             return busy(comm, BusyReason::Handles);
         }
-        if !self.let_arrive() {
+        if !self.wait_for_arrivals() {
             return busy(comm, BusyReason::Messages);
         }
         self.flush().map_err(|Stopped| FreeError::Stopped)?;
@@ -196,16 +196,16 @@ impl Endpoint {
             Ok(Answer::Freed { busy: true }) => busy(comm, BusyReason::Messages),
             Ok(_) => {
                 self.software.free_comm(id);
-                self.comm_ids.give(id);
+                self.comm_ids.release(id);
                 Ok(())
             }
             Err(Stopped) => Err(FreeError::Stopped),
         }
     }
 
-    /// Waits until everything sent so far has been matched or stored. `false` if the NIC stands
-    /// still because unexpected memory is full (back-pressure).
-    fn let_arrive(&mut self) -> bool {
+    /// Waits until everything sent so far has been matched or stored. `false` if the NIC has
+    /// stalled because unexpected memory is full (back-pressure).
+    fn wait_for_arrivals(&mut self) -> bool {
         let sent = self.port.sent();
         let (_, mut arrived) = self.port.arrivals();
         let mut wait = Wait::new();

@@ -54,7 +54,7 @@ impl Endpoint {
         let selector = Selector::new(source, tag);
         self.settle();
         Ok(self
-            .look(comm, selector, false)?
+            .try_probe(comm, selector, false)?
             .map(|(message, _)| whole(&message)))
     }
 
@@ -70,7 +70,7 @@ impl Endpoint {
         tag: impl Into<TagSel>,
     ) -> Result<Status, RecvError> {
         let selector = Selector::new(source, tag);
-        let (message, _) = self.look_until_found(comm, selector, false)?;
+        let (message, _) = self.poll_until_found(comm, selector, false)?;
         Ok(whole(&message))
     }
 
@@ -87,7 +87,7 @@ impl Endpoint {
     ) -> Result<Option<MatchedMessage>, RecvError> {
         let selector = Selector::new(source, tag);
         self.settle();
-        let found = self.look(comm, selector, true)?;
+        let found = self.try_probe(comm, selector, true)?;
         Ok(found.and_then(|(message, taken)| self.matched(message, taken)))
     }
 
@@ -103,7 +103,7 @@ impl Endpoint {
         tag: impl Into<TagSel>,
     ) -> Result<MatchedMessage, RecvError> {
         let selector = Selector::new(source, tag);
-        let (message, taken) = self.look_until_found(comm, selector, true)?;
+        let (message, taken) = self.poll_until_found(comm, selector, true)?;
         self.matched(message, taken).ok_or(RecvError::Stopped)
     }
 
@@ -186,7 +186,7 @@ impl Endpoint {
         }
     }
 
-    fn look_until_found(
+    fn poll_until_found(
         &mut self,
         comm: &Communicator,
         selector: Selector,
@@ -195,7 +195,7 @@ impl Endpoint {
         let mut wait = dpa_model::Wait::new();
         let mut seen = self.port.arrivals().1;
         loop {
-            if let Some(found) = self.look(comm, selector, take)? {
+            if let Some(found) = self.try_probe(comm, selector, take)? {
                 return Ok(found);
             }
             // Only a new message counts as progress, an answer does not.
@@ -209,7 +209,7 @@ impl Endpoint {
         }
     }
 
-    fn look(
+    fn try_probe(
         &mut self,
         comm: &Communicator,
         selector: Selector,

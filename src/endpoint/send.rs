@@ -138,7 +138,7 @@ impl CommSender {
                 .map_err(|(error, _)| error);
         }
         let envelope = self.envelope(tag);
-        let mut standstill = Standstill::default();
+        let mut standstill = StallDetector::default();
         loop {
             match self.sender.try_send(envelope, bytes, 0) {
                 Err(SendError::ReceiverNotReady) => standstill.pause(self)?,
@@ -222,7 +222,7 @@ impl CommSender {
         mut buffer: Vec<u8>,
         mut attempt: impl FnMut(&mut Self, Vec<u8>) -> Result<SendRequest, (SendError, Vec<u8>)>,
     ) -> Result<SendRequest, (SendError, Vec<u8>)> {
-        let mut standstill = Standstill::default();
+        let mut standstill = StallDetector::default();
         loop {
             match attempt(self, buffer) {
                 Err((SendError::ReceiverNotReady, back)) => buffer = back,
@@ -237,13 +237,13 @@ impl CommSender {
 
 /// A wait for a receiver that is not ready.
 #[derive(Debug, Default)]
-struct Standstill {
+struct StallDetector {
     wait: Wait,
     /// Messages that the NIC had handled at the last try.
     seen: u64,
 }
 
-impl Standstill {
+impl StallDetector {
     /// Pauses after a failed try.
     fn pause(&mut self, sender: &CommSender) -> Result<(), SendError> {
         let now = sender.sender.dealt_with();

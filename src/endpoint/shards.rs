@@ -63,14 +63,14 @@ pub const SOURCES_DEALT: usize = 4096;
 /// Maps sources to shards. **Orderings.** Relaxed: a place is written once, and its readers depend
 /// on no earlier write.
 #[derive(Debug)]
-struct Deal {
+struct ShardMap {
     /// Sources dealt out so far.
     dealt: AtomicUsize,
     /// A source's shard plus 1; 0 before the source first appears.
     places: Box<[AtomicU32]>,
 }
 
-impl Deal {
+impl ShardMap {
     fn new(sources: usize) -> Self {
         Self {
             dealt: AtomicUsize::new(0),
@@ -104,7 +104,7 @@ pub struct ShardedCommunicator {
     parts: Vec<Communicator>,
     /// The shard of the first part.
     home: usize,
-    deal: Deal,
+    deal: ShardMap,
 }
 
 impl ShardedCommunicator {
@@ -183,7 +183,7 @@ impl Shards {
             return Ok(ShardedCommunicator {
                 parts: parts.collect::<Result<_, _>>()?,
                 home: 0,
-                deal: Deal::new(SOURCES_DEALT),
+                deal: ShardMap::new(SOURCES_DEALT),
             });
         }
         let home = self.next_home;
@@ -192,7 +192,7 @@ impl Shards {
         Ok(ShardedCommunicator {
             parts: vec![part],
             home,
-            deal: Deal::new(0),
+            deal: ShardMap::new(0),
         })
     }
 

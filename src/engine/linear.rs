@@ -14,7 +14,7 @@ pub trait Queue<E: Entry>: Send {
     fn search(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<u32>;
 
     /// As [`search`](Self::search), for a probe, which leaves the entry in its place.
-    fn look(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<u32> {
+    fn peek(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<u32> {
         self.search(wanted, stats)
     }
 
@@ -193,7 +193,7 @@ where
 
     fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
         let pattern = Pattern { comm, selector };
-        let found = self.umq.look(&pattern, &mut self.stats.umq);
+        let found = self.umq.peek(&pattern, &mut self.stats.umq);
         self.searched();
         self.umq.find(found?).map(|message| message.msg)
     }

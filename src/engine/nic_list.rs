@@ -107,7 +107,7 @@ impl Hosted for UnexpectedMessage {
     }
 }
 
-/// An engine that searches the host's part of a queue in place of a walk along its chain.
+/// An engine that searches the host's part of a queue instead of a walk along its chain.
 struct Searcher {
     behind: Behind,
     engine: Box<dyn Engine>,
@@ -283,7 +283,7 @@ impl<E: Hosted> Queue<E> for Parts<E> {
         Some(at)
     }
 
-    fn look(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<u32> {
+    fn peek(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<u32> {
         self.locate(wanted, true, stats).map(|(at, _)| at)
     }
 
@@ -401,7 +401,7 @@ impl NicListEngine {
 }
 
 impl Card {
-    fn turn_to(&mut self, software: bool) {
+    fn set_software(&mut self, software: bool) {
         self.changes += u64::from(self.software != software);
         self.software = software;
     }
@@ -409,7 +409,7 @@ impl Card {
     /// Whether matching stays on a Portals card, which needs an entry for one more.
     fn has_entry(&mut self, receives: &Receives, messages: &mut Messages) -> bool {
         if !self.software && receives.on_card + messages.on_card >= self.room {
-            self.turn_to(true);
+            self.set_software(true);
             messages.onload();
         }
         !self.software
@@ -420,7 +420,7 @@ impl Policy<Receives, Messages> for Card {
     fn before_post(&mut self, receives: &mut Receives, messages: &mut Messages) {
         receives.to_card = match self.design {
             NicDesign::HwList => {
-                self.turn_to(!receives.host.is_empty() || receives.on_card >= self.room);
+                self.set_software(!receives.host.is_empty() || receives.on_card >= self.room);
                 !self.software
             }
             NicDesign::Portals => self.has_entry(receives, messages),

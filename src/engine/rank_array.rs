@@ -284,7 +284,7 @@ mod tests {
         }
     }
 
-    /// A told size has at most 2^20 heads. An array of an unknown size grows up to 4,096, and no
+    /// A given size has at most 2^20 heads. An array of an unknown size grows up to 4,096, and no
     /// further source makes it grow.
     #[test]
     fn arrays_end_at_their_limits() {

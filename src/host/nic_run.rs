@@ -161,7 +161,7 @@ impl NicRun {
 
     /// Ends the NIC and its threads.
     pub fn stop(self) {
-        self.feeder.host.ask_to_stop();
+        self.feeder.host.request_stop();
         if let Runner::Threads(pool) = self.runner {
             pool.stop();
         }

@@ -165,8 +165,8 @@ unsafe extern "C" fn arrive(state: State, id: u64, key: *const Key, found: *mut 
 
 /// # Safety
 /// As for [`engine`]; `key` and `found` are valid.
-unsafe fn look(state: State, key: *const Key, found: *mut Found, take: bool) -> bool {
-    let look = || {
+unsafe fn find_message(state: State, key: *const Key, found: *mut Found, take: bool) -> bool {
+    let find_message = || {
         // SAFETY: the caller's promise.
         let (engine, key) = unsafe { (engine(state), &*key) };
         let Some(selector) = key.selector() else {
@@ -182,17 +182,17 @@ unsafe fn look(state: State, key: *const Key, found: *mut Found, take: bool) -> 
         unsafe { answer(found, message, before, engine.stats().umq) }
     };
     // SAFETY: the caller's promise.
-    unsafe { guarded_search(found, look) }
+    unsafe { guarded_search(found, find_message) }
 }
 
 unsafe extern "C" fn probe(state: State, key: *const Key, found: *mut Found) -> bool {
     // SAFETY: the caller passes the state and valid pointers.
-    unsafe { look(state, key, found, false) }
+    unsafe { find_message(state, key, found, false) }
 }
 
 unsafe extern "C" fn mprobe(state: State, key: *const Key, found: *mut Found) -> bool {
     // SAFETY: the caller passes the state and valid pointers.
-    unsafe { look(state, key, found, true) }
+    unsafe { find_message(state, key, found, true) }
 }
 
 // The answers to a panic of these three are wrong for the entries that the caller holds.

@@ -121,7 +121,7 @@ impl Plugin {
     }
 
     /// Notes that a call gave an answer that no engine can give.
-    fn blame(&self, call: &str, answer: &str) {
+    fn record_fault(&self, call: &str, answer: &str) {
         let Library { path, name, .. } = self.library;
         let words = format!("{path}: the engine {name} is wrong: {call} {answer}");
         FIRST_FAULT.get_or_init(|| words.clone());
@@ -133,18 +133,17 @@ impl Plugin {
         let Found { id, compares, hops } = found;
         let Held { word, state, .. } = queue;
         if compares == FAILED {
-            self.blame(call, "failed inside the library");
+            self.record_fault(call, "failed inside the library");
         } else if compares > STEPS_MAX || hops > STEPS_MAX {
-            self.blame(call, &format!("took {compares} compares and {hops} hops"));
+            self.record_fault(call, &format!("took {compares} compares and {hops} hops"));
         } else if hit && !queue.has(id) {
-            self.blame(call, &format!("returned {word} {id}, which is not {state}"));
+            self.record_fault(call, &format!("returned {word} {id}, which is not {state}"));
         } else {
             return hit.then_some(id);
         }
         None
     }
 
-    /// Counts a search.
     fn count(&self, queue: &mut QueueStats, hit: bool, found: Found) {
         if !self.is_wrong() {
             queue.searched(found.compares, hit);
@@ -161,11 +160,17 @@ impl Plugin {
         let bytes = unsafe { bytes(self.state) };
         match isize::try_from(bytes) {
             Ok(bytes) => self.stats.set_memory_bytes(bytes.unsigned_abs()),
-            Err(_) => self.blame("bytes", &format!("returned {bytes}")),
+            Err(_) => self.record_fault("bytes", &format!("returned {bytes}")),
         }
     }
 
-    fn look(&mut self, call: &str, take: bool, comm: CommId, selector: Selector) -> Option<MsgId> {
+    fn find_message(
+        &mut self,
+        call: &str,
+        take: bool,
+        comm: CommId,
+        selector: Selector,
+    ) -> Option<MsgId> {
         if self.is_wrong() {
             return None;
         }
@@ -194,11 +199,11 @@ impl Plugin {
         // SAFETY: the state is the table's, and the pointer has room for so many ids.
         let count = unsafe { list(self.state, ids.as_mut_ptr(), ids.len()) };
         if count == usize::MAX {
-            self.blame(call, "failed inside the library");
+            self.record_fault(call, "failed inside the library");
             return Vec::new();
         }
         if let Err(answer) = queue.compare(&ids, count) {
-            self.blame(call, &format!("returned {answer}"));
+            self.record_fault(call, &format!("returned {answer}"));
             return Vec::new();
         }
         ids
@@ -267,7 +272,7 @@ impl Engine for Plugin {
             if said != held {
                 let is = if held { "is posted" } else { "is not posted" };
                 let answer = format!("returned {said} for receive {}, which {is}", recv.0);
-                self.blame("cancel", &answer);
+                self.record_fault("cancel", &answer);
             }
         }
         if held {
@@ -279,11 +284,11 @@ impl Engine for Plugin {
     }
 
     fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        self.look("probe", false, comm, selector)
+        self.find_message("probe", false, comm, selector)
     }
 
     fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        self.look("mprobe", true, comm, selector)
+        self.find_message("mprobe", true, comm, selector)
     }
 
     fn free_comm(&mut self, comm: CommId) -> bool {
@@ -349,7 +354,7 @@ impl Plugin {
         if said != empty {
             let has = if empty { "has no entry" } else { "has entries" };
             let answer = format!("returned {said} for communicator {}, which {has}", comm.0);
-            self.blame(call, &answer);
+            self.record_fault(call, &answer);
         }
     }
 }

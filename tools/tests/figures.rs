@@ -130,13 +130,13 @@ const MEASURED: [Figure; 6] = [
         shown: "applications-bins.svg",
     },
     Figure {
-        command: "channels --only real --bursts 1,10,100 --pairs 4",
+        command: "channels --only real --bursts 1,10,100 --rounds 4",
         drawn: "real-discovery.svg",
         shown: "channels-real.svg",
     },
 ];
 /// Shortens the commands of rates.
-const SHORT_RUN: &str = "--reps 100 --rounds 3 --budget 100 --any-placement --keep-disturbed";
+const SHORT_RUN: &str = "--reps 100 --rounds 3 --budget 100 --keep disturbed,placements";
 /// The words of a figure, without ticks and without names of recordings, such as `amg-8`.
 fn words(figure: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(figure)

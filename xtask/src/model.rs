@@ -55,7 +55,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         let known = mutants::faults(&root)?;
         if !known.contains(fault) {
             return Err(Failure::Usage(format!(
-                "no fault `{fault}`; loom_tests/mutants.txt names them"
+                "no fault `{fault}`; loom_tests/mutants.toml names them"
             )));
         }
     }

@@ -1,7 +1,7 @@
 //! `cargo xtask mutants`: plants each seeded fault in turn and checks that its model in the table
 //! notices it.
 //!
-//! The table is `loom_tests/mutants.txt`. One build has all faults, and an environment variable
+//! The table is `loom_tests/mutants.toml`. One build has all faults, and an environment variable
 //! chooses one.
 
 use std::path::Path;
@@ -85,41 +85,32 @@ pub(crate) fn faults(root: &Path) -> Result<Vec<String>, Failure> {
 }
 
 fn read(root: &Path) -> Result<Vec<Mutant>, Failure> {
-    let table = std::fs::read_to_string(root.join("loom_tests/mutants.txt"))
-        .map_err(|error| Failure::Task(format!("cannot read loom_tests/mutants.txt: {error}")))?;
+    let table = std::fs::read_to_string(root.join("loom_tests/mutants.toml"))
+        .map_err(|error| Failure::Task(format!("cannot read loom_tests/mutants.toml: {error}")))?;
     parse(&table).map_err(Failure::Task)
 }
 
 fn parse(table: &str) -> Result<Vec<Mutant>, String> {
-    let mut mutants = Vec::new();
-    for (number, line) in (1..).zip(table.lines()) {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let bad = || {
-            format!(
-                "loom_tests/mutants.txt:{number}: expected `<Fault> <file>::<test>` or \
-                 `<Fault> survives: <why>`"
-            )
-        };
-        let (fault, rest) = line.split_once(' ').ok_or_else(bad)?;
-        mutants.push(Mutant {
-            fault: fault.to_owned(),
-            fate: fate(rest).ok_or_else(bad)?,
-        });
+    let table: toml::Table = table
+        .parse()
+        .map_err(|error| format!("loom_tests/mutants.toml: {error}"))?;
+    if table.is_empty() {
+        return Err("loom_tests/mutants.toml names no fault".to_owned());
     }
-    if mutants.is_empty() {
-        Err("loom_tests/mutants.txt names no fault".to_owned())
-    } else {
-        Ok(mutants)
-    }
+    let mutant = |(fault, value): (String, toml::Value)| match fate(&value) {
+        Some(fate) => Ok(Mutant { fault, fate }),
+        None => Err(format!(
+            "loom_tests/mutants.toml: {fault}: expected \"<file>::<test>\" or {{ survives = \"<why>\" }}"
+        )),
+    };
+    table.into_iter().map(mutant).collect()
 }
 
-fn fate(text: &str) -> Option<Fate> {
-    if let Some(why) = text.strip_prefix("survives: ") {
-        return Some(Fate::Survives(why.to_owned()));
+fn fate(value: &toml::Value) -> Option<Fate> {
+    if let Some(why) = value.get("survives") {
+        return Some(Fate::Survives(why.as_str()?.to_owned()));
     }
-    let (file, test) = text.split_once("::")?;
+    let (file, test) = value.as_str()?.split_once("::")?;
     Some(Fate::Killed {
         file: file.to_owned(),
         test: test.to_owned(),

@@ -2,7 +2,7 @@
 //!
 //! The models are built with rustc's coverage counters and explore [`CUT`] executions each: enough
 //! to enter what they enter. A function counts as one name in one file, closures left out.
-//! `loom_tests/unmodelled.txt` lists these functions, each with a reason. The task fails where the
+//! `loom_tests/unmodelled.toml` lists these functions, each with a reason. The task fails where the
 //! list differs from the functions that it finds.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use crate::{Failure, mutants, orderings, process, root, target};
 const CUT: &str = "100";
 
 /// The list of reasons, from the root.
-const REASONS: &str = "loom_tests/unmodelled.txt";
+const REASONS: &str = "loom_tests/unmodelled.toml";
 
 /// File below `dpa_model/`, and function; in the list `*` stands for all.
 type Location = (String, String);
@@ -71,22 +71,15 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 /// Reasons with their functions.
 fn reasons(text: &str) -> Result<Vec<(String, Vec<Location>)>, String> {
-    let mut all: Vec<(String, Vec<Location>)> = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let Some(places) = line.strip_prefix("    ") else {
-            all.push((line.to_owned(), Vec::new()));
-            continue;
-        };
-        let mut words = places.split(' ').map(str::to_owned);
-        match (words.next(), all.last_mut()) {
-            (Some(file), Some((_, into))) => into.extend(words.map(|name| (file.clone(), name))),
-            _ => return Err(format!("{REASONS}:{number}: no reason stands above")),
-        }
-    }
-    Ok(all)
+    let reasons: BTreeMap<String, BTreeMap<String, Vec<String>>> =
+        toml::from_str(text).map_err(|error| format!("{REASONS}: {error}"))?;
+    let with_places = |(reason, files): (String, BTreeMap<String, Vec<String>>)| {
+        let places = files
+            .into_iter()
+            .flat_map(|(file, names)| names.into_iter().map(move |name| (file.clone(), name)));
+        (reason, places.collect())
+    };
+    Ok(reasons.into_iter().map(with_places).collect())
 }
 
 /// Builds and runs the models, and returns llvm's counts as lcov writes them.

@@ -50,12 +50,12 @@ const WALKS: &[Walk] = &[
         name: "benchmark",
         steps: &[
             step(
-                "dpamatch bench --rounds 1 --keep-disturbed --any-placement",
+                "dpamatch bench --rounds 1 --keep disturbed,placements",
                 "Next: dpamatch bench --all",
             ),
             step(
                 "dpamatch bench --scenario NC --bytes 8,64,1024 --windows 100 --rounds 5 --reps 20 \
-                 --any-placement --keep-disturbed --save rates.json --out figures \
+                 --keep disturbed,placements --save rates.json --out figures \
                  && ls figures",
                 "sizes.svg",
             ),

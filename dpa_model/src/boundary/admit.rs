@@ -154,7 +154,7 @@ impl Boundary {
             nic,
             comm,
             indexes: nic.indexes(control.view),
-            commands: nic.commands.stretch(first, adjacent),
+            commands: nic.commands.span(first, adjacent),
             last_stamp,
         };
         if control.unexpected > 0 {

@@ -196,7 +196,7 @@ impl Boundary {
         let fits = known && (1..=BINS_MAX as u32).contains(&bins);
         let wanted = hints.offload == Offload::IfItFits;
         let base = if fits && wanted {
-            self.room.take(bins)
+            self.room.allocate(bins)
         } else {
             None
         };
@@ -238,7 +238,7 @@ impl Boundary {
             Some(control) => {
                 let base = control.view.base;
                 *control = Communicator::absent(control.forwarded);
-                self.room.give(base);
+                self.room.free(base);
                 self.set_view(nic, comm);
                 false
             }
@@ -280,7 +280,7 @@ impl Boundary {
     #[inline]
     pub(super) fn enter_one(&mut self, nic: &Shared, post: &Post) -> bool {
         let (comm, class) = (post.comm, post.target.class);
-        let Some(receive) = self.free_receives.take() else {
+        let Some(receive) = self.free_receives.pop() else {
             return false;
         };
         let control = &mut self.comms[comm.0 as usize];

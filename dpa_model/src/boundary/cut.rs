@@ -31,7 +31,7 @@ impl Boundary {
             // A block's entries are adjacent, and so are its results.
             let most = nic.handlers.min(ring.until_end(*head));
             let looked_at = if alone { most.min(*patience) } else { most };
-            let count = ring.stretch(*head, looked_at).ready();
+            let count = ring.span(*head, looked_at).ready();
             if alone {
                 let all = count == looked_at;
                 *patience = if all { 2 * *patience } else { PATIENCE_MIN }.min(nic.handlers);

@@ -30,15 +30,15 @@ use crate::{
 
 /// What became of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Now<T> {
+pub enum DirectResult<T> {
     /// It found its partner: a message by its arrival number, or a receive by its number.
     Matched(T),
     /// There is no partner yet.
-    Waits,
+    Unmatched,
     /// Nothing has changed. The operation belongs in the queues: every block runs as a shared one
     /// ([`Options::always_shared`](crate::Options::always_shared)), the NIC has no tables or no
     /// room for it, or its partner came through the queues and has a request.
-    Queue,
+    UseQueues,
 }
 
 impl Leader {
@@ -51,7 +51,7 @@ impl Leader {
     /// # Complexity
     /// O(messages in the searched chain).
     #[inline]
-    pub fn post_now(&mut self, comm: CommId, selector: Selector, number: u32) -> Now<u64> {
+    pub fn post_now(&mut self, comm: CommId, selector: Selector, number: u32) -> DirectResult<u64> {
         debug_assert!(self.is_settled());
         let Selector { source, tag } = selector;
         let Self {
@@ -65,22 +65,23 @@ impl Leader {
         }
     }
 
-    /// Takes the receive that a message of this envelope matches. [`Now::Waits`]: there is none,
-    /// and nothing has changed. A matched message counts as an arrival; its data are the caller's.
+    /// Takes the receive that a message of this envelope matches. [`DirectResult::Unmatched`]:
+    /// there is none, and nothing has changed. A matched message counts as an arrival; its data are
+    /// the caller's.
     ///
     /// # Complexity
     /// O(receives in the searched chains).
     #[inline]
-    pub fn match_now(&mut self, envelope: &Envelope) -> Now<u32> {
+    pub fn match_now(&mut self, envelope: &Envelope) -> DirectResult<u32> {
         let &Envelope { comm, source, tag } = envelope;
-        self.row(comm)
-            .map_or(Now::Queue, |mut row| row.take(source, tag))
+        self.batch(comm)
+            .map_or(DirectResult::UseQueues, |mut row| row.take(source, tag))
     }
 
     /// Consecutive messages of one communicator. `None`: they belong in the queues, as for
-    /// [`Now::Queue`].
+    /// [`DirectResult::UseQueues`].
     #[inline]
-    pub fn row(&mut self, comm: CommId) -> Option<MessageRow<'_>> {
+    pub fn batch(&mut self, comm: CommId) -> Option<MessageBatch<'_>> {
         debug_assert!(self.is_settled());
         let Self {
             shared, boundary, ..
@@ -89,7 +90,7 @@ impl Leader {
             return None;
         }
         let view = boundary.comms.get(comm.0 as usize)?.view;
-        Some(MessageRow {
+        Some(MessageBatch {
             nic: shared,
             boundary,
             comm,
@@ -104,13 +105,13 @@ impl Leader {
     ///
     /// # Complexity
     /// O(receives in the searched chains).
-    pub fn arrive_now(&mut self, envelope: &Envelope) -> Now<u32> {
+    pub fn arrive_now(&mut self, envelope: &Envelope) -> DirectResult<u32> {
         let found = self.match_now(envelope);
         let Self {
             shared, boundary, ..
         } = self;
-        if found == Now::Waits && !boundary.store_now(shared, envelope) {
-            return Now::Queue;
+        if found == DirectResult::Unmatched && !boundary.store_now(shared, envelope) {
+            return DirectResult::UseQueues;
         }
         found
     }
@@ -150,9 +151,9 @@ impl Boundary {
         source: Rank,
         tag: Tag,
         number: u32,
-    ) -> Now<u64> {
+    ) -> DirectResult<u64> {
         let Some(control) = self.comms.get_mut(comm.0 as usize) else {
-            return Now::Queue;
+            return DirectResult::UseQueues;
         };
         if control.home != Home::Nic || control.unexpected > 0 || nic.options.always_shared {
             return self.enter_any_now(nic, comm, source.into(), tag.into(), number);
@@ -171,21 +172,21 @@ impl Boundary {
         source: SourceSel,
         tag: TagSel,
         number: u32,
-    ) -> Now<u64> {
+    ) -> DirectResult<u64> {
         let target = Target::from_selector(Selector { source, tag });
         let Some(control) = self.comms.get_mut(comm.0 as usize) else {
-            return Now::Queue;
+            return DirectResult::UseQueues;
         };
         if control.home != Home::Nic
             || !control.allowed.contains(target.class)
             || nic.options.always_shared
         {
-            return Now::Queue;
+            return DirectResult::UseQueues;
         }
         if control.unexpected > 0
             && let Some(arrival) = self.take_stored(nic, comm, &target)
         {
-            return Now::Matched(arrival);
+            return DirectResult::Matched(arrival);
         }
         let Self {
             comms,
@@ -205,13 +206,13 @@ impl Boundary {
         comm: CommId,
         class: WildcardClass,
         only: Option<bool>,
-    ) -> Now<T> {
+    ) -> DirectResult<T> {
         match only {
-            None => return Now::Queue,
+            None => return DirectResult::UseQueues,
             Some(true) => self.record_class(nic, comm, class),
             Some(false) => {}
         }
-        Now::Waits
+        DirectResult::Unmatched
     }
 
     /// Notes that the first receive of a class is posted.
@@ -276,7 +277,7 @@ fn enter_free(
     number: u32,
 ) -> Option<bool> {
     let class = target.class;
-    let receive = free.take()?;
+    let receive = free.pop()?;
     let request = RequestId::of_number(number).as_u64();
     let post = Post {
         request,
@@ -296,10 +297,10 @@ fn enter_free(
     Some(*posted == 1)
 }
 
-/// Consecutive messages of one communicator, see [`Leader::row`]. Until it is dropped, the counts
+/// Consecutive messages of one communicator, see [`Leader::batch`]. Until it is dropped, the counts
 /// leave its messages out.
 #[derive(Debug)]
-pub struct MessageRow<'a> {
+pub struct MessageBatch<'a> {
     nic: &'a Shared,
     boundary: &'a mut Boundary,
     comm: CommId,
@@ -309,7 +310,7 @@ pub struct MessageRow<'a> {
     searched: u64,
 }
 
-impl MessageRow<'_> {
+impl MessageBatch<'_> {
     /// Messages that took a receive.
     #[inline]
     pub fn taken(&self) -> u64 {
@@ -321,7 +322,7 @@ impl MessageRow<'_> {
     /// # Complexity
     /// O(receives in the searched chains).
     #[inline]
-    pub fn take(&mut self, source: Rank, tag: Tag) -> Now<u32> {
+    pub fn take(&mut self, source: Rank, tag: Tag) -> DirectResult<u32> {
         if !self.view.is_exact() {
             return self.search(source, tag);
         }
@@ -340,7 +341,7 @@ impl MessageRow<'_> {
         let bin = unsafe { unchecked(bins, self.view.bin(WildcardClass::Exact, both)) };
         let receive = bin.head();
         if receive == ReceiveId::NIL {
-            return Now::Waits;
+            return DirectResult::Unmatched;
         }
         let receives = bookings.receives;
         // SAFETY: the receive is in a chain.
@@ -355,13 +356,13 @@ impl MessageRow<'_> {
             return self.search(source, tag);
         };
         bin.unlink(receives, receive, &ReceiveId::NIL);
-        self.boundary.free_receives.give(receive);
+        self.boundary.free_receives.push(receive);
         self.taken += 1;
-        Now::Matched(number)
+        DirectResult::Matched(number)
     }
 
     #[inline(never)]
-    fn search(&mut self, source: Rank, tag: Tag) -> Now<u32> {
+    fn search(&mut self, source: Rank, tag: Tag) -> DirectResult<u32> {
         let Self {
             nic,
             boundary,
@@ -375,26 +376,26 @@ impl MessageRow<'_> {
             hashes: Hashes::new(source, tag),
         };
         let Some(found) = nic.indexes(*view).search(key, 0, &nic.handler_counters[0]) else {
-            return Now::Waits;
+            return DirectResult::Unmatched;
         };
         // SAFETY: a search found the receive, and no block is running (D1).
         let posted = unsafe { unchecked(&nic.receives, found.receive).posted.peek() };
         let Some(number) = RequestId::from_u64(posted.request).number() else {
-            return Now::Queue;
+            return DirectResult::UseQueues;
         };
         let (bin, class) = (posted.bin, posted.run.class());
         nic.bins[bin].unlink(&nic.receives, found.receive, &found.before);
-        boundary.free_receives.give(found.receive);
+        boundary.free_receives.push(found.receive);
         boundary.count_left(nic, *comm, class, 1);
         boundary.count_matched(nic, 1);
         nic.handler_counters[0].in_order.add(1);
         self.taken += 1;
         self.searched += 1;
-        Now::Matched(number)
+        DirectResult::Matched(number)
     }
 }
 
-impl Drop for MessageRow<'_> {
+impl Drop for MessageBatch<'_> {
     #[inline]
     fn drop(&mut self) {
         let (nic, first) = (self.nic, self.taken - self.searched);

@@ -39,7 +39,7 @@ impl Boundary {
         let Some(comm) = all_of else {
             return self.finish_unmatched(nic, block, taken);
         };
-        self.free_receives.give_all(taken);
+        self.free_receives.push_all(taken);
         self.count_all_left(nic, comm, taken);
         self.release(nic, block, taken.len());
     }
@@ -55,7 +55,7 @@ impl Boundary {
         let Some(receive) = taken else {
             return self.finish_unmatched(nic, block, &[ReceiveId::NIL]);
         };
-        self.free_receives.give(receive);
+        self.free_receives.push(receive);
         // SAFETY: the boundary (D1).
         let class = unsafe { nic.receives[receive].posted.peek() }.run.class();
         self.count_left(nic, comm_of(nic, block, 0), class, 1);
@@ -84,7 +84,7 @@ impl Boundary {
             return 0;
         }
         let queue = nic.arrivals.queue(block.queue);
-        let entries = queue.ring.stretch(block.first, count);
+        let entries = queue.ring.span(block.first, count);
         // SAFETY: the entry was seen ready; `release` comes later.
         let comm = unsafe { entries.peek(0) }.envelope.comm;
         let inbox = self.inbox(comm);
@@ -171,7 +171,7 @@ impl Boundary {
         let (mut results, mut told) = (0, HandlerSet::NONE);
         let log_order = nic.options.log_order;
         let queue = nic.arrivals.queue(block.queue);
-        let entries = queue.ring.stretch(block.first, block.count);
+        let entries = queue.ring.span(block.first, block.count);
         let mut inbox = self.inbox(CommId(u32::MAX));
         // In handler order, so every chain stays in arrival order (S14).
         for place in stored..block.count {
@@ -248,7 +248,6 @@ impl Boundary {
         }
     }
 
-    /// Counts the stored messages.
     pub(super) fn close(&mut self, inbox: Inbox) {
         if inbox.stored > 0 {
             self.comms[inbox.comm.0 as usize].unexpected += inbox.stored;

@@ -13,7 +13,7 @@ mod post_batch;
 mod tests;
 
 #[cfg(feature = "ends")]
-pub use direct::{MessageRow, Now};
+pub use direct::{DirectResult, MessageBatch};
 pub use leader::{Leader, Round, Worker};
 
 use alloc::boxed::Box;
@@ -156,7 +156,7 @@ impl Boundary {
             });
             nic.bins[bin].unlink(&nic.receives, receive, &ReceiveId::NIL);
         }
-        self.free_receives.give(receive);
+        self.free_receives.push(receive);
         self.count_left(nic, comm, class, 1);
     }
 

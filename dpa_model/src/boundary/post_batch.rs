@@ -9,7 +9,7 @@ use crate::free_list::FreeList;
 use crate::index::Indexes;
 use crate::message::{Command, Completion, Message, Post, one_word};
 use crate::number::{ReceiveId, unchecked};
-use crate::ring::Stretch;
+use crate::ring::RingSpan;
 use crate::shared::Shared;
 use crate::sync::{Peek, Relaxed};
 use crate::unexpected::{LINKED_ALWAYS, UnexpectedStore};
@@ -28,7 +28,7 @@ pub(super) struct PostBatch<'a> {
     /// The indexes of the communicator.
     pub(super) indexes: Indexes<'a>,
     /// The commands from the first post on.
-    pub(super) commands: Stretch<'a, Command>,
+    pub(super) commands: RingSpan<'a, Command>,
     /// The last stamp of due commands.
     pub(super) last_stamp: u64,
 }
@@ -64,7 +64,7 @@ impl PostBatch<'_> {
         let class = WildcardClass::ALL[CLASS];
         let mut own = *labels;
         let (mut posts, mut collisions) = (0, 0);
-        for receive in free.next() {
+        for receive in free.upcoming() {
             let command = batch.peek(class, posts);
             let Some(Command::Post(post)) = command.as_deref() else {
                 break;
@@ -75,7 +75,7 @@ impl PostBatch<'_> {
             posts += 1;
             step!(BoundaryEnds);
         }
-        free.take_all(posts);
+        free.pop_many(posts);
         *labels = own;
         batch.nic.boundary_counters.collisions.add(collisions);
         posts
@@ -95,7 +95,7 @@ impl PostBatch<'_> {
         let class = WildcardClass::ALL[CLASS];
         let completions = &batch.nic.completions;
         let first = *results_tail;
-        let results = completions.stretch(first, completions.until_end(first));
+        let results = completions.span(first, completions.until_end(first));
         let most = results.places().len().min(stored);
         let view = batch.indexes.view;
         let mut late = 0;
@@ -113,7 +113,7 @@ impl PostBatch<'_> {
             // SAFETY: the host lent the buffer until the result reaches it; the ring has a free
             // position for each due command, and only the leader fills it.
             unsafe {
-                let entry = store.give(found, post.buffer, post.capacity);
+                let entry = store.deliver_and_free(found, post.buffer, post.capacity);
                 results.fill(late, |slot| {
                     // Word by word: a copy of the whole would pass through the stack.
                     let Message {

@@ -1,7 +1,7 @@
 //! The boundary's counters, and data that moves whole.
 
+mod batches;
 mod direct;
-mod rows;
 
 use alloc::vec::Vec;
 

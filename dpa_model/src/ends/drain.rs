@@ -62,12 +62,12 @@ impl Front {
 }
 
 /// Messages taken since `head` was written; its drop advances `head`, even if the caller panics.
-struct Taken<'a> {
+struct HeadGuard<'a> {
     head: &'a mut u64,
     count: usize,
 }
 
-impl Drop for Taken<'_> {
+impl Drop for HeadGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         *self.head += self.count as u64;
@@ -115,7 +115,7 @@ impl Drain {
     /// Faster than [`next`](Self::next) if many wait.
     #[inline]
     pub fn take_waiting(&mut self, most: usize, mut take: impl FnMut(Envelope, Data<'_>)) -> usize {
-        if !self.fronts[self.turn.0].is_ready() && !self.look_elsewhere() {
+        if !self.fronts[self.turn.0].is_ready() && !self.find_queue() {
             return 0;
         }
         let Front {
@@ -126,8 +126,8 @@ impl Drain {
         let most = most
             .min(RELEASE_EVERY as usize)
             .min(queue.ring.until_end(*head));
-        let entries = queue.ring.stretch(*head, most);
-        let mut taken = Taken { head, count: 0 };
+        let entries = queue.ring.span(*head, most);
+        let mut taken = HeadGuard { head, count: 0 };
         while entries.is_ready(taken.count) {
             let place = taken.count;
             // SAFETY: just seen ready; the drain releases the entry only later.
@@ -159,14 +159,14 @@ impl Drain {
         let count = taken.count;
         drop(taken);
         if *head - *released >= RELEASE_EVERY {
-            self.go_on();
+            self.next_queue();
         }
         count
     }
 
     /// Releases the entries taken of this queue and moves to the next queue.
     #[inline(never)]
-    fn go_on(&mut self) {
+    fn next_queue(&mut self) {
         self.fronts[self.turn.0].release();
         self.turn = self.turn.next_of(self.leader.shared.arrivals.in_use());
     }
@@ -174,7 +174,7 @@ impl Drain {
     /// Moves to the next queue with a message; `false` if there is none. It releases what was taken
     /// and then checks each queue once more, as `HostPort::poll` does.
     #[inline(never)]
-    fn look_elsewhere(&mut self) -> bool {
+    fn find_queue(&mut self) -> bool {
         let queues = self.leader.shared.arrivals.in_use();
         let mut left = queues;
         while left > 0 {

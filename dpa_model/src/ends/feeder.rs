@@ -57,7 +57,7 @@ impl core::error::Error for FeedError {}
 
 /// The operation behind a request of the port.
 #[derive(Clone, Copy, Debug)]
-enum Asked {
+enum PortOperation {
     /// `order`: place among all posts.
     Receive {
         recv: RecvId,
@@ -71,7 +71,7 @@ enum Asked {
     Data(MsgId),
 }
 
-impl Asked {
+impl PortOperation {
     fn receive(self) -> Option<RecvId> {
         match self {
             Self::Receive { recv, .. } => Some(recv),
@@ -118,7 +118,7 @@ pub struct Feeder {
     /// The wire's end.
     pub sender: Sender,
     /// Operations, by the request's slot.
-    asked: Vec<Option<(RequestId, Asked)>>,
+    asked: Vec<Option<(RequestId, PortOperation)>>,
     /// Receives without a result, by name.
     receives: IdMap<RequestId>,
     /// Messages without a receive, by arrival number.
@@ -187,7 +187,7 @@ impl Feeder {
                     Ok(request) => {
                         self.expect(
                             request,
-                            Asked::Receive {
+                            PortOperation::Receive {
                                 recv,
                                 order: self.posts,
                             },
@@ -226,7 +226,7 @@ impl Feeder {
                 take,
             } => match self.host.probe(comm, selector, take, stamp) {
                 Ok(request) => {
-                    self.expect(request, Asked::Probe { probe, take });
+                    self.expect(request, PortOperation::Probe { probe, take });
                     self.open += 1;
                     true
                 }
@@ -300,15 +300,19 @@ impl Feeder {
                 message,
                 ..
             } => match self.ended(request) {
-                Some(Asked::Data(msg)) => {
+                Some(PortOperation::Data(msg)) => {
                     self.open -= 1;
                     self.take_back(msg, buffer, message)?;
                     None
                 }
                 asked => {
                     let msg = self.messages.remove(message.arrival).map(|(msg, _)| msg);
-                    let (Some(Asked::Receive { recv, .. }), Some(msg)) = (asked, msg) else {
-                        return Err(FeedError::MatchedTwice(asked.and_then(Asked::receive), msg));
+                    let (Some(PortOperation::Receive { recv, .. }), Some(msg)) = (asked, msg)
+                    else {
+                        return Err(FeedError::MatchedTwice(
+                            asked.and_then(PortOperation::receive),
+                            msg,
+                        ));
                     };
                     self.forget(recv, request);
                     self.take_back(msg, buffer, message)?;
@@ -318,7 +322,7 @@ impl Feeder {
             Event::Cancelled { request, buffer } => {
                 self.spare.push(buffer);
                 let cancelled = self.cancels.pop_front().flatten();
-                match self.ended(request).and_then(Asked::receive) {
+                match self.ended(request).and_then(PortOperation::receive) {
                     Some(recv) if Some(recv) == cancelled => {
                         self.forget(recv, request);
                         Some(Outcome::Cancelled { recv })
@@ -339,7 +343,7 @@ impl Feeder {
                 found,
                 taken,
             } => {
-                let Some(Asked::Probe { probe, take }) = self.ended(request) else {
+                let Some(PortOperation::Probe { probe, take }) = self.ended(request) else {
                     return Err(FeedError::Unknown("probe"));
                 };
                 self.open -= 1;
@@ -372,8 +376,8 @@ impl Feeder {
 
     /// Receives without a result, in posting order.
     pub fn posted(&self) -> Vec<RecvId> {
-        let receive = |asked: &(RequestId, Asked)| match asked.1 {
-            Asked::Receive { recv, order } => Some((order, recv)),
+        let receive = |asked: &(RequestId, PortOperation)| match asked.1 {
+            PortOperation::Receive { recv, order } => Some((order, recv)),
             _ => None,
         };
         let mut posted: Vec<_> = self.asked.iter().flatten().filter_map(receive).collect();
@@ -458,7 +462,7 @@ impl Feeder {
         issued
     }
 
-    fn expect(&mut self, request: RequestId, asked: Asked) {
+    fn expect(&mut self, request: RequestId, asked: PortOperation) {
         let slot = request.slot();
         if slot >= self.asked.len() {
             self.asked.resize(slot + 1, None);
@@ -466,7 +470,7 @@ impl Feeder {
         self.asked[slot] = Some((request, asked));
     }
 
-    fn ended(&mut self, request: RequestId) -> Option<Asked> {
+    fn ended(&mut self, request: RequestId) -> Option<PortOperation> {
         let place = self.asked.get_mut(request.slot())?;
         place
             .take_if(|(known, _)| *known == request)
@@ -496,7 +500,7 @@ impl Feeder {
             let buffer = self.buffer(length);
             match self.host.receive(taken, buffer, self.arrivals) {
                 Ok(request) => {
-                    self.expect(request, Asked::Data(msg));
+                    self.expect(request, PortOperation::Data(msg));
                     self.open += 1;
                 }
                 Err((_, taken, buffer)) => {

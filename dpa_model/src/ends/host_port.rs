@@ -175,7 +175,7 @@ impl HostPort {
         if !self.has_room() {
             return Err(CommandQueueFull);
         }
-        let request = self.requests.ask(comm, Some(selector));
+        let request = self.requests.without_buffer(comm, Some(selector));
         self.issue(
             Command::Probe {
                 request: request.0,
@@ -238,7 +238,7 @@ impl HostPort {
         if !self.has_room() {
             return Err(CommandQueueFull);
         }
-        let request = self.requests.ask(comm, None);
+        let request = self.requests.without_buffer(comm, None);
         self.issue(
             Command::Create {
                 request: request.0,
@@ -259,7 +259,7 @@ impl HostPort {
         if !self.has_room() {
             return Err(CommandQueueFull);
         }
-        let request = self.requests.ask(comm, None);
+        let request = self.requests.without_buffer(comm, None);
         self.issue(
             Command::Free {
                 request: request.0,
@@ -272,10 +272,9 @@ impl HostPort {
 
     /// Offers to end a fallback: after `forwarded` posts, arrivals and cancels that were sent on to
     /// the host, no message of `comm` is left in the software lists, and of its receives only
-    /// these, in posting order. The NIC answers with `Resumed` and then has the receives, or
-    /// with `Declined` if it has sent on more since or has no room; then they come back with the
-    /// answer. There is one offer at a time, and all that was told before it must have been dealt
-    /// with.
+    /// these, in posting order. The NIC answers with `Resumed` and then has the receives, or with
+    /// `Declined` if it has sent on more since or has no room; then they come back with the answer.
+    /// There is one offer at a time, and all that was reported before it must have been dealt with.
     ///
     /// Source: S20.
     ///
@@ -438,8 +437,8 @@ impl HostPort {
     }
 
     /// Asks the NIC's workers to stop after the current block.
-    pub fn ask_to_stop(&self) {
-        self.shared.life.ask_to_stop();
+    pub fn request_stop(&self) {
+        self.shared.life.request_stop();
     }
 
     /// The NIC's counters.
@@ -535,7 +534,7 @@ impl HostPort {
             } = self;
             let first = *results_head;
             let most = (RELEASE_EVERY as usize).min(shared.completions.until_end(first));
-            let results = shared.completions.stretch(first, most);
+            let results = shared.completions.span(first, most);
             let mut place = 0;
             while more && results.is_ready(place) {
                 // SAFETY: just seen ready; it is released only by `record_read`.
@@ -672,7 +671,7 @@ impl HostPort {
 
 impl Drop for HostPort {
     fn drop(&mut self) {
-        self.ask_to_stop();
+        self.request_stop();
         for lent in self.requests.take_lent(self.shared.life.stopped()) {
             // SAFETY: the NIC has stopped or is done with the buffer, so this is the only access.
             drop(unsafe { lent.give_back() });

@@ -36,7 +36,7 @@ const SETTLED: u32 = 8192;
 /// message.
 #[derive(Debug)]
 struct Sharing {
-    way: Way,
+    phase: SharingPhase,
     /// Rounds left in this state.
     rounds: u32,
     /// Start of this state, and the messages matched by then.
@@ -46,7 +46,7 @@ struct Sharing {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
+enum SharingPhase {
     TryShared,
     TryAlone,
     Shared,
@@ -56,7 +56,7 @@ enum Way {
 impl Sharing {
     fn new() -> Self {
         Self {
-            way: Way::TryShared,
+            phase: SharingPhase::TryShared,
             rounds: TRIAL,
             since: None,
             shared_ns: 0.0,
@@ -65,7 +65,7 @@ impl Sharing {
 
     /// Whether blocks are shared now.
     fn on(&self) -> bool {
-        matches!(self.way, Way::TryShared | Way::Shared)
+        matches!(self.phase, SharingPhase::TryShared | SharingPhase::Shared)
     }
 
     /// Records a round that did work; `messages` so far. Returns whether to share the next blocks.
@@ -81,14 +81,14 @@ impl Sharing {
         }
         let now = now();
         let each_ns = (now - began).as_nanos() as f64 / (messages - before).max(1) as f64;
-        (self.way, self.rounds) = match self.way {
-            Way::TryShared => {
+        (self.phase, self.rounds) = match self.phase {
+            SharingPhase::TryShared => {
                 self.shared_ns = each_ns;
-                (Way::TryAlone, TRIAL)
+                (SharingPhase::TryAlone, TRIAL)
             }
-            Way::TryAlone if self.shared_ns < each_ns => (Way::Shared, SETTLED),
-            Way::TryAlone => (Way::Alone, SETTLED),
-            Way::Shared | Way::Alone => (Way::TryShared, TRIAL),
+            SharingPhase::TryAlone if self.shared_ns < each_ns => (SharingPhase::Shared, SETTLED),
+            SharingPhase::TryAlone => (SharingPhase::Alone, SETTLED),
+            SharingPhase::Shared | SharingPhase::Alone => (SharingPhase::TryShared, TRIAL),
         };
         self.since = None;
         self.on()
@@ -206,7 +206,7 @@ impl Pool {
     }
 
     fn join(&mut self) -> std::thread::Result<()> {
-        self.stop.ask();
+        self.stop.request();
         match self.leader.take() {
             Some(leader) => {
                 leader.thread().unpark();

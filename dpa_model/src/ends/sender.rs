@@ -86,13 +86,13 @@ impl Clone for Sender {
 impl Drop for Sender {
     fn drop(&mut self) {
         self.queue.leave(&self.claims);
-        self.shared.arrivals.give(self.queue_id);
+        self.shared.arrivals.release(self.queue_id);
     }
 }
 
 impl Sender {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        let (queue_id, queue) = shared.arrivals.take();
+        let (queue_id, queue) = shared.arrivals.assign();
         let claims = queue.claims();
         let in_loop = shared.eager_limit.clamp(INLINE_BYTES, BYTES_MAX);
         Self {
@@ -167,7 +167,7 @@ impl Sender {
         if let Some(word) = word
             && !self.odd
             && !self.shared.life.stopped()
-            && let Some(position) = self.claims.next_sure(false)
+            && let Some(position) = self.claims.next_checked(false)
         {
             let hashes = |hashes: &mut Hashes| {
                 hashes.set(envelope.source, envelope.tag);
@@ -189,7 +189,7 @@ impl Sender {
         if (9..=self.in_loop).contains(&bytes.len())
             && !self.odd
             && !self.shared.life.stopped()
-            && let Some(position) = self.claims.next_sure(bounced)
+            && let Some(position) = self.claims.next_checked(bounced)
         {
             let protocol = if bounced {
                 let buffer = self.queue.bounce_buffer(position);
@@ -319,7 +319,7 @@ impl Sender {
             ));
         };
         // First, so that a failed try leaves nothing that other threads could have seen.
-        if let Err(error) = self.look() {
+        if let Err(error) = self.check_room() {
             return Err((error, buffer));
         }
         let key = match self.shared.regions.register(buffer) {
@@ -355,12 +355,12 @@ impl Sender {
     }
 
     /// Whether a message without a bounce buffer could be placed now.
-    fn look(&mut self) -> Result<(), SendError> {
+    fn check_room(&mut self) -> Result<(), SendError> {
         if self.shared.life.stopped() {
             return Err(SendError::Stopped);
         }
         self.queue
-            .look(&mut self.claims)
+            .check_room(&mut self.claims)
             .map_err(|cause| self.refused(cause))
     }
 

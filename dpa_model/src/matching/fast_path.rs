@@ -162,8 +162,8 @@ fn refuse(counter: &Counter) -> Option<ReceiveId> {
     None
 }
 
-/// The receive of a handler that must resolve by the rule of the block; `None` if it may not take the
-/// fast path. `group`: the one up to this handler.
+/// The receive of a handler that must resolve by the rule of the block; `None` if it may not take
+/// the fast path. `group`: the one up to this handler.
 #[inline(never)]
 pub(super) fn choose_in_block(
     slice: &Slice<'_>,

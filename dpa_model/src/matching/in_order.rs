@@ -23,8 +23,8 @@ use crate::{CommId, HandlerCounters, WildcardClass};
 /// After a block of at least this size the next messages are probably there already.
 const STREAMING_BLOCK: usize = 8;
 
-/// Runs all handlers of a block in their order. Returns the communicator, if all messages are of one
-/// and have a receive.
+/// Runs all handlers of a block in their order. Returns the communicator, if all messages are of
+/// one and have a receive.
 pub(crate) fn run_in_order(
     nic: &Shared,
     block: &BlockInfo,
@@ -33,8 +33,8 @@ pub(crate) fn run_in_order(
     Slice::whole(nic, block, block.count).run_alone(scratch)
 }
 
-/// [`run_in_order`] for a block of one message: the receive that it takes. The loops over a block and
-/// the lists between them would take 250 instructions more.
+/// [`run_in_order`] for a block of one message: the receive that it takes. The loops over a block
+/// and the lists between them would take 250 instructions more.
 #[inline]
 pub(crate) fn run_only(nic: &Shared, block: &BlockInfo) -> Option<ReceiveId> {
     let slice = Slice::whole(nic, block, 1);

@@ -3,8 +3,8 @@
 //!
 //! [`run_slice`] is their order: `search` and book, the partial barrier, `detect`, `resolve`
 //! (clean, `fast_path`, `slow_path`), `take`, and the `protocol` stage. Handlers wait for the block
-//! (`paper`) or for their conflict domain (`domain`), as `Options::domains` says. A worker that runs
-//! a block alone matches [in order](run_in_order), without phases.
+//! (`paper`) or for their conflict domain (`domain`), as `Options::domains` says. A worker that
+//! runs a block alone matches [in order](run_in_order), without phases.
 
 mod detect;
 mod domain;

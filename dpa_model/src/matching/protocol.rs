@@ -8,7 +8,7 @@ use crate::message::{Completion, Entry, Message, Protocol, Transfer};
 use crate::number::StoredId;
 #[cfg(not(dpamatch_card))]
 use crate::region::RegionKey;
-use crate::ring::Stretch;
+use crate::ring::RingSpan;
 use crate::shared::Shared;
 use crate::unexpected::UnexpectedStore;
 
@@ -23,8 +23,8 @@ use crate::unexpected::UnexpectedStore;
 pub(super) unsafe fn deliver(
     nic: &Shared,
     block: &BlockInfo,
-    entries: Stretch<'_, Entry>,
-    results: Stretch<'_, Completion>,
+    entries: RingSpan<'_, Entry>,
+    results: RingSpan<'_, Completion>,
     handler: usize,
     posted: &Posted,
     transfer: Transfer,

@@ -1,5 +1,5 @@
-//! A slice of a block, the argument of every phase, and the steps that both rules of waiting have in
-//! common.
+//! A slice of a block, the argument of every phase, and the steps that both rules of waiting have
+//! in common.
 
 use core::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::booking::Bookings;
 use crate::descriptor::{Descriptor, Posted, state};
 use crate::message::{Completion, Entry, Transfer};
 use crate::number::{BinId, ReceiveId, Sequence, WorkerId, unchecked};
-use crate::ring::Stretch;
+use crate::ring::RingSpan;
 use crate::shared::Shared;
 use crate::sync::{Peek, Relaxed};
 use crate::{CommId, FastPath, Path, Removal};
@@ -23,8 +23,8 @@ pub(super) struct Slice<'a> {
     /// Its handlers: to find them again needs divisions.
     start: usize,
     end: usize,
-    pub(super) entries: Stretch<'a, Entry>,
-    pub(super) results: Stretch<'a, Completion>,
+    pub(super) entries: RingSpan<'a, Entry>,
+    pub(super) results: RingSpan<'a, Completion>,
 }
 
 impl<'a> Slice<'a> {
@@ -51,8 +51,8 @@ impl<'a> Slice<'a> {
             worker: WorkerId::LEADER,
             start: 0,
             end: messages,
-            entries: queue.ring.stretch(block.first, messages),
-            results: nic.completions.stretch(block.results, messages),
+            entries: queue.ring.span(block.first, messages),
+            results: nic.completions.span(block.results, messages),
         }
     }
 
@@ -137,7 +137,7 @@ impl<'a> Slice<'a> {
         }
         let state = &descriptor.state;
         // A plain store is enough: no two handlers take the same receive (S18).
-        // ordering: the swap stands for the store in builds that look for a second consumer.
+        // ordering: the swap replaces the store in builds that look for a second consumer.
         if cfg!(all(debug_assertions, not(dpamatch_loom))) {
             let before = state.swap(state::CONSUMED, Relaxed);
             assert_eq!(

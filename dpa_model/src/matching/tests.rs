@@ -131,8 +131,8 @@ pub(crate) fn tables(nic: &Nic) -> (Vec<Vec<u64>>, usize) {
     (shared.bins.iter().map(chain).collect(), free.count())
 }
 
-/// Runs a NIC until it has no more work; returns what it told the host. All NICs cut the same
-/// blocks.
+/// Runs a NIC until it has no more work; returns what it reported to the host. All NICs cut the
+/// same blocks.
 fn rounds_of_whole_blocks(nic: &mut Nic) -> Vec<alloc::string::String> {
     let mut results = Vec::new();
     let round = |nic: &mut Nic| {

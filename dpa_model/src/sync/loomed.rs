@@ -10,7 +10,7 @@ use core::sync::atomic::Ordering;
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-pub(crate) fn came_to(place: &'static Location<'static>) {
+pub(crate) fn report_place(place: &'static Location<'static>) {
     static PLACES: LazyLock<Option<Mutex<BTreeSet<usize>>>> =
         LazyLock::new(|| std::env::var_os("DPAMATCH_PLACES").map(|_| Mutex::default()));
     if let Some(places) = &*PLACES
@@ -31,7 +31,7 @@ macro_rules! operations {
                 /// Behaves like its namesake in `core`.
                 #[track_caller]
                 pub fn $operation(&self, value: $value, order: Ordering) -> $value {
-                    came_to(Location::caller());
+                    report_place(Location::caller());
                     self.0.$operation(value, order)
                 }
             )*
@@ -57,14 +57,14 @@ macro_rules! atomic {
             /// Behaves like its namesake in `core`.
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
-                came_to(Location::caller());
+                report_place(Location::caller());
                 self.0.load(order)
             }
 
             /// Behaves like its namesake in `core`.
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
-                came_to(Location::caller());
+                report_place(Location::caller());
                 self.0.store(value, order);
             }
 
@@ -80,7 +80,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                came_to(Location::caller());
+                report_place(Location::caller());
                 self.0.compare_exchange(current, new, success, failure)
             }
 
@@ -96,7 +96,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                came_to(Location::caller());
+                report_place(Location::caller());
                 self.0.compare_exchange_weak(current, new, success, failure)
             }
 
@@ -111,7 +111,7 @@ macro_rules! atomic {
                 fetch: Ordering,
                 next: impl FnMut($value) -> Option<$value>,
             ) -> Result<$value, $value> {
-                came_to(Location::caller());
+                report_place(Location::caller());
                 self.0.fetch_update(set, fetch, next)
             }
         }
@@ -129,7 +129,7 @@ operations!(AtomicU64, u64: fetch_add fetch_sub);
 /// Behaves like its namesake in `core`; with [`Ordering::Relaxed`] it does nothing.
 #[track_caller]
 pub fn fence(order: Ordering) {
-    came_to(Location::caller());
+    report_place(Location::caller());
     if order != Ordering::Relaxed {
         loom::sync::atomic::fence(order);
     }

@@ -54,11 +54,11 @@ impl<T> PlainCell<T> {
         )
     }
 
-    /// A schedule's listener learns of a read.
+    /// Reports a read to a schedule's listener.
     #[inline]
-    fn is_read(&self) {
+    fn report_read(&self) {
         #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
-        self.1.look();
+        self.1.report_read();
     }
 
     /// Passes the value to a closure.
@@ -67,7 +67,7 @@ impl<T> PlainCell<T> {
     /// No thread writes this cell during the call: every write happens before it or after it.
     #[inline]
     pub(crate) unsafe fn read<R>(&self, look: impl FnOnce(&T) -> R) -> R {
-        self.is_read();
+        self.report_read();
         #[cfg(not(dpamatch_loom))]
         // SAFETY: the pointer is valid while `self` is; the caller excludes concurrent writes.
         return look(unsafe { &*self.0.get() });
@@ -83,7 +83,7 @@ impl<T> PlainCell<T> {
     /// No thread writes this cell while the [`Peek`] lives.
     #[inline]
     pub(crate) unsafe fn peek(&self) -> Peek<'_, T> {
-        self.is_read();
+        self.report_read();
         Peek::new(self)
     }
 
@@ -94,7 +94,7 @@ impl<T> PlainCell<T> {
     #[inline]
     pub(crate) unsafe fn write<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
-        self.1.change();
+        self.1.report_write();
         #[cfg(not(dpamatch_loom))]
         // SAFETY: the pointer is valid while `self` is; the caller excludes every other access.
         return change(unsafe { &mut *self.0.get() });
@@ -240,9 +240,9 @@ impl Wait {
     #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
     pub fn pause(&mut self) {
         self.failed_polls += 1;
-        shuttled::tell(shuttled::Access::Pause);
+        shuttled::report(shuttled::Access::Pause);
         shuttle::thread::yield_now();
-        shuttled::tell(shuttled::Access::Resume);
+        shuttled::report(shuttled::Access::Resume);
     }
 
     /// Call after each poll that failed: sleeps until another task stores to the polled word.

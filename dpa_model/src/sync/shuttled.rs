@@ -46,8 +46,8 @@ pub fn begin() {
     WORDS.set(0);
 }
 
-/// Tells of an access: also for words outside of this crate, such as a flag that ends the threads.
-pub fn tell(access: Access) {
+/// Reports an access, also for words outside of this crate, such as a flag that ends the threads.
+pub fn report(access: Access) {
     if let Some(listener) = LISTENER.get() {
         listener(access);
     }
@@ -65,24 +65,24 @@ impl Word {
         Self(number)
     }
 
-    pub(super) fn look(&self) {
-        tell(Access::Look(self.0));
+    pub(super) fn report_read(&self) {
+        report(Access::Look(self.0));
     }
 
-    pub(super) fn change(&self) {
-        tell(Access::Change(self.0));
+    pub(super) fn report_write(&self) {
+        report(Access::Change(self.0));
     }
 
     fn next(&self, may_write: bool) {
-        tell(Access::Next(self.0, may_write));
+        report(Access::Next(self.0, may_write));
     }
 
     fn load(&self, value: u64) {
-        tell(Access::Load(self.0, value));
+        report(Access::Load(self.0, value));
     }
 
     fn update(&self, before: u64, after: u64) {
-        tell(Access::Update(self.0, [before, after]));
+        report(Access::Update(self.0, [before, after]));
     }
 }
 
@@ -122,7 +122,7 @@ macro_rules! atomic {
             pub fn store(&self, value: $value, ordering: Ordering) {
                 self.1.next(true);
                 self.0.store(value, ordering);
-                tell(Access::Store(self.1.0, value.into()));
+                report(Access::Store(self.1.0, value.into()));
             }
 
             /// Behaves like its namesake in `core`.

@@ -59,7 +59,7 @@ macro_rules! fault {
 #[doc(hidden)]
 pub use dpa_model::{place, weakened};
 
-/// The seeded faults. `loom_tests/mutants.txt` names the model that must notice each.
+/// The seeded faults. `loom_tests/mutants.toml` names the model that must notice each.
 #[cfg(dpamatch_loom)]
 pub const FAULTS: &[&str] = &[
     // A record's next line keeps the payload of the round before.

@@ -268,14 +268,14 @@ mod tests {
     use super::*;
 
     /// Hints with all attributes.
-    struct Asked(Info, TxAttr, RxAttr, EpAttr, DomainAttr, FabricAttr);
+    struct RequestedInfo(Info, TxAttr, RxAttr, EpAttr, DomainAttr, FabricAttr);
 
     /// What is said of hints, after this change to ones that ask for nothing.
-    fn refused(change: impl FnOnce(&mut Asked)) -> Option<&'static str> {
+    fn refused(change: impl FnOnce(&mut RequestedInfo)) -> Option<&'static str> {
         // SAFETY: zero is a valid value of every field: null, or "whatever there is".
-        let mut asked = unsafe { std::mem::zeroed::<Asked>() };
+        let mut asked = unsafe { std::mem::zeroed::<RequestedInfo>() };
         change(&mut asked);
-        let Asked(info, tx, rx, ep, domain, fabric) = &mut asked;
+        let RequestedInfo(info, tx, rx, ep, domain, fabric) = &mut asked;
         (info.tx_attr, info.rx_attr, info.ep_attr) = (tx, rx, ep);
         (info.domain_attr, info.fabric_attr) = (domain, fabric);
         // SAFETY: attributes that live until the end.

@@ -1,6 +1,6 @@
 //! A libfabric provider whose endpoints match on the emulated NIC.
 //!
-//! libfabric loads this library when the folder that holds it stands in `FI_PROVIDER_PATH`, and
+//! libfabric loads this library when the folder that holds it is in `FI_PROVIDER_PATH`, and
 //! then offers a provider `dpamatch` to every program. So an unchanged MPI library on libfabric
 //! matches on the emulated NIC or on any engine of the registry.
 //!

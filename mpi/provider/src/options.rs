@@ -29,7 +29,7 @@ pub(crate) struct ProviderOptions {
     pub(crate) fabric: Option<String>,
     /// Lines of a ring in shared memory.
     pub(crate) ring_lines: usize,
-    /// Empty polls in a row before the thread yields; 0: never.
+    /// Consecutive empty polls before the thread yields; 0: never.
     pub(crate) yield_after: u32,
     /// Messages of one peer that may wait for receives.
     pub(crate) waiting_max: u64,
@@ -39,7 +39,7 @@ pub(crate) struct ProviderOptions {
 
 /// Reads variables and keeps the first with an invalid value.
 struct Source<'a> {
-    look: &'a dyn Fn(&str) -> Option<String>,
+    lookup: &'a dyn Fn(&str) -> Option<String>,
     /// What is wrong with it.
     bad: Option<String>,
 }
@@ -56,7 +56,7 @@ impl Source<'_> {
             variables().any(|known| known == name),
             "{name} is in no table"
         );
-        let Some(value) = (self.look)(&format!("DPAMATCH_{name}")) else {
+        let Some(value) = (self.lookup)(&format!("DPAMATCH_{name}")) else {
             return otherwise;
         };
         match parse(&value) {
@@ -137,8 +137,8 @@ impl ProviderOptions {
         Self::read(&|_| None).expect("good defaults")
     }
 
-    fn read(look: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
-        let mut source = Source { look, bad: None };
+    fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let mut source = Source { lookup, bad: None };
         let mut matching = EngineOptions {
             threads: false,
             ..EngineOptions::default()
@@ -168,7 +168,7 @@ impl ProviderOptions {
             Ok((name != NIC).then_some(entry))
         });
         // By default a port is opened only where it is needed.
-        let unasked = if spans_machines(look) {
+        let unasked = if spans_machines(lookup) {
             TcpChoice::Outside
         } else {
             TcpChoice::Off
@@ -177,7 +177,7 @@ impl ProviderOptions {
         let stats = source.path("STATS");
         matching.nic = NicConfig {
             options: Options {
-                always_shared: shapes_blocks(look),
+                always_shared: shapes_blocks(lookup),
                 log_order: log.is_some(),
                 ..nic.options
             },
@@ -216,7 +216,7 @@ impl ProviderOptions {
                     ),
                 }
             }),
-            yield_after: source.parsed("YIELD", yield_after(look), |text| {
+            yield_after: source.parsed("YIELD", yield_after(lookup), |text| {
                 text.parse().map_err(|_| "a number".to_owned())
             }),
             waiting_max: source.parsed("WAITING_MAX", WAITING_MAX, |text| match text.parse() {
@@ -249,8 +249,8 @@ fn is_misspelt(name: &str) -> bool {
 }
 
 /// Whether the job has processes on other machines, according to the launcher.
-fn spans_machines(look: &dyn Fn(&str) -> Option<String>) -> bool {
-    let number = |name: &str| look(name)?.parse::<usize>().ok();
+fn spans_machines(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
+    let number = |name: &str| lookup(name)?.parse::<usize>().ok();
     let more = |all: &str, here: &str| number(all).zip(number(here)).is_some_and(|(a, b)| a > b);
     more("PMI_SIZE", "MPI_LOCALNRANKS")
         || more("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
@@ -259,20 +259,20 @@ fn spans_machines(look: &dyn Fn(&str) -> Option<String>) -> bool {
 
 /// Whether a variable is set that shapes blocks or the queues before them: to have an effect, all
 /// blocks are then shared ones.
-fn shapes_blocks(look: &dyn Fn(&str) -> Option<String>) -> bool {
+fn shapes_blocks(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
     let tables = ["RECEIVES", "COMMUNICATORS", "UNEXPECTED", "BINS"];
     let shaping = MATCHING.split(' ').filter(|name| !tables.contains(name));
     shaping
         .map(|name| format!("DPAMATCH_{name}"))
-        .any(|name| look(&name).is_some())
+        .any(|name| lookup(&name).is_some())
 }
 
 /// Polls before the thread yields, by default: few where the launcher starts more processes of this
 /// job than there are cores, else many.
-fn yield_after(look: &dyn Fn(&str) -> Option<String>) -> u32 {
+fn yield_after(lookup: &dyn Fn(&str) -> Option<String>) -> u32 {
     let ranks = ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"]
         .iter()
-        .find_map(|name| look(name)?.parse::<usize>().ok());
+        .find_map(|name| lookup(name)?.parse::<usize>().ok());
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     if ranks.is_some_and(|ranks| ranks > processors) {
         256
@@ -487,11 +487,11 @@ mod tests {
     #[test]
     fn a_port_is_opened_where_a_job_spans_machines() {
         let tcp = |pairs: &[(&str, &str)]| {
-            let look = |name: &str| {
+            let lookup = |name: &str| {
                 let pair = pairs.iter().find(|&&(key, _)| name == key);
                 pair.map(|&(_, value)| value.to_owned())
             };
-            ProviderOptions::read(&look).expect("good values").tcp
+            ProviderOptions::read(&lookup).expect("good values").tcp
         };
         assert_eq!(tcp(&[]), TcpChoice::Off);
         assert_eq!(
@@ -526,8 +526,8 @@ mod tests {
         let few = std::thread::available_parallelism().map_or(1, usize::from);
         for name in ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"] {
             for (ranks, polls) in [(few, 16_384), (few + 1, 256)] {
-                let look = |asked: &str| (asked == name).then(|| ranks.to_string());
-                let options = ProviderOptions::read(&look).expect("good values");
+                let lookup = |asked: &str| (asked == name).then(|| ranks.to_string());
+                let options = ProviderOptions::read(&lookup).expect("good values");
                 assert_eq!(options.yield_after, polls, "{name}={ranks}");
             }
         }

@@ -46,7 +46,7 @@ pub(super) struct Args {
     handle: u64,
     /// Pairs of bursts
     #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pairs: u32,
+    rounds: u32,
     /// Computation to overlap with, in microseconds; the longest one counts for thresholds
     #[arg(long, value_name = "US,..", value_delimiter = ',', default_value = "10,20,50,100,200,500,1000",
           value_parser = clap::value_parser!(u64).range(1..=10_000_000))]

@@ -109,7 +109,7 @@ impl Adapted {
         self.size.unwrap_or(self.seen).max(1)
     }
 
-    fn saw(&mut self, source: u32) {
+    fn record_source(&mut self, source: u32) {
         self.seen = self.seen.max(source.saturating_add(1));
     }
 
@@ -134,7 +134,7 @@ impl Adapted {
         self.slot(Some(envelope.source.get()), Some(envelope.tag.get()))
     }
 
-    /// The chain of the table where a receive stands.
+    /// The chain of the table that holds a receive.
     #[inline]
     fn posted_chain(&mut self, selector: Selector) -> &mut Chain {
         match self.slot_of(selector) {
@@ -326,7 +326,7 @@ impl Index<2, 2> for Adaptive {
         let mut collided = entries.posted.push_back(&mut comm.all.posted, ALL, at);
         comm.posted += 1;
         if let SourceSel::Rank(rank) = selector.source {
-            comm.saw(rank.get());
+            comm.record_source(rank.get());
         }
         if comm.shape != Shape::List {
             let in_table = comm.slot_of(selector).is_some();
@@ -362,7 +362,7 @@ impl Index<2, 2> for Adaptive {
             .unexpected
             .push_back(&mut comm.all.unexpected, ALL, at);
         comm.messages += 1;
-        comm.saw(envelope.source.get());
+        comm.record_source(envelope.source.get());
         if let Some(slot) = comm.slot_of_envelope(&envelope) {
             let chain = &mut comm.heads[slot].unexpected;
             collided = entries.unexpected.push_back(chain, TABLE, at);

@@ -294,19 +294,19 @@ pub(crate) fn end() {
 }
 
 pub(crate) fn stop_is_read() {
-    accesses::tell(Access::Load(STOP, 0));
+    accesses::report(Access::Load(STOP, 0));
 }
 
 pub(crate) fn stop_is_set() {
-    accesses::tell(Access::Store(STOP, 1));
+    accesses::report(Access::Store(STOP, 1));
 }
 
 pub(crate) fn pause() {
-    accesses::tell(Access::Pause);
+    accesses::report(Access::Pause);
 }
 
 pub(crate) fn resume() {
-    accesses::tell(Access::Resume);
+    accesses::report(Access::Resume);
 }
 
 /// The state of the current execution.

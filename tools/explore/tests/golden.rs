@@ -359,7 +359,7 @@ fn all_that_is_reported_is_as_written_down() {
             barrier-previous-only: It waits for the worker before only. | 35 | f3847b5a3c246bba
             barrier-short: It leaves out the worker before. | 35 | 46e81ff46483d7fa
             bits-kept: The bits of an earlier block stay set. | 1 | cbf29ce484222325
-            forcing-ignored: Only a handler with a conflict of its own resolves (O14). | 35 | c5c75b0f433ecc56
+            forcing-ignored: Only a handler with its own conflict resolves (O14). | 35 | c5c75b0f433ecc56
             conflict-previous-only: A conflict is seen only with the handler before (O13). | 6 | d586b4fbbb626f86
             fast-off-by-one: The fast path takes the receive one further than its own (O16). | 6 | 4dfe3fa7d2fc040e
             fast-by-hops: The fast path counts hops along the chain, not labels (S9). | 1 | cbf29ce484222325
@@ -367,10 +367,10 @@ fn all_that_is_reported_is_as_written_down() {
             fast-by-any: Every handler in conflict may take the fast path (S8). | 1 | cbf29ce484222325
             fast-literal-unbooked: Form (a) does not look at the booking bitmap (S8). | 1 | cbf29ce484222325
             fast-counts-all-communicators: The shift counts the handlers of other communicators, too (S25). | 1 | cbf29ce484222325
-            domains-always-exact: Domains are always told by source and tag. | 1 | cbf29ce484222325
+            domains-always-exact: Domains are always determined by source and tag. | 1 | cbf29ce484222325
             domain-keys-swapped: The keys of the two classes with one wildcard are swapped. | 1 | cbf29ce484222325
-            domains-before-posts: Domains are told by the classes that were posted before the last posts. | 1 | cbf29ce484222325
-            domains-by-hash: Domains are told by the sender's hash. | 1 | cbf29ce484222325
+            domains-before-posts: Domains are determined by the classes that were posted before the last posts. | 1 | cbf29ce484222325
+            domains-by-hash: Domains are determined by the sender's hash. | 1 | cbf29ce484222325
             domains-of-all-communicators: Messages of different communicators can be of one domain, and count in its ranks. | 1 | cbf29ce484222325
             domain-rank-in-block: The fast path counts all lower handlers of the block, not those of the domain. | 1 | cbf29ce484222325
             domain-run-among-classes: The fast path in a run of a chain, although receives of several classes are posted. | 1 | cbf29ce484222325
@@ -389,7 +389,7 @@ fn all_that_is_reported_is_as_written_down() {
             slow-early-check: The slow path skips receives that lower handlers booked (S16). | 35 | ebae367292a0bcdb
             overtake-torn: Overtaking handlers look and then take, in two steps (S24). | 1 | cbf29ce484222325
             unlink-without-lock: A receive is unlinked without the bin's lock (O28). | 6 | 2b3880f9bc538488
-            unlinked-loses-next: An unlinked receive forgets its successor while others may stand on it (S17). | 6 | 4a8273a8cce7709b
+            unlinked-loses-next: An unlinked receive forgets its successor while others may still visit it (S17). | 6 | 4a8273a8cce7709b
             unexpected-reversed: Unexpected messages of a block are stored from the last to the first (S14). | 1 | cbf29ce484222325
             fence-missing: The next block starts while workers are still in this one (S1). | 35 | fa5a34104e62fbd3
             fence-matched-only: It starts once all are matched, not once all data has moved (K3). | 35 | 9f1b33b9cc1aaa71

@@ -21,6 +21,7 @@ use dpamatch_tools::table::Table;
 use dpamatch_traces::OpenOptions;
 
 use super::document::{self, Save};
+use super::input::did_you_mean;
 use super::interrupt::{Interrupt, Interrupted, partial};
 use super::nic_args::NicArgs;
 use super::progress::bar;
@@ -102,28 +103,31 @@ pub(super) struct Args {
     ranks: Option<Ranks>,
     #[command(flatten)]
     collectives: CollectivesArgs,
-    #[command(flatten)]
-    network: NetworkArgs,
+    /// Sets a number of the causal order's network; repeatable: latency [ns, 1500], bandwidth
+    /// [MB/s, 12500], jitter [ns, the largest random addition to the latency, 500], compute [factor
+    /// on the recorded time between calls, 1]
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
     #[command(flatten)]
     nic: NicArgs,
 }
 
-/// The network of the causal order.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Network of the causal order")]
-struct NetworkArgs {
-    /// Latency of a message in nanoseconds
-    #[arg(long, value_name = "NS", default_value_t = Network::default().latency_ns)]
-    latency: u64,
-    /// Megabytes per second
-    #[arg(long, value_name = "MBPS", default_value_t = Network::default().bytes_per_us)]
-    bandwidth: u64,
-    /// Largest random addition to the latency, in nanoseconds
-    #[arg(long, value_name = "NS", default_value_t = Network::default().jitter_ns)]
-    jitter: u64,
-    /// Factor on the recorded time between calls
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
-    compute: f64,
+/// Sets a number of the network from `KEY=VALUE`.
+fn set(network: &mut Network, pair: &str) -> Result<(), String> {
+    let (key, value) = pair.split_once('=').ok_or("must be KEY=VALUE")?;
+    let number = || value.parse::<u64>().map_err(|error| error.to_string());
+    match key {
+        "latency" => network.latency_ns = number()?,
+        "bandwidth" => network.bytes_per_us = number()?.max(1),
+        "jitter" => network.jitter_ns = number()?,
+        "compute" => network.compute = factor(value)?,
+        _ => {
+            let known = ["latency", "bandwidth", "jitter", "compute"];
+            let meant = did_you_mean(key, known);
+            return Err(format!("unknown{meant}; known: {}", known.join(", ")));
+        }
+    }
+    Ok(())
 }
 
 fn factor(text: &str) -> Result<f64, String> {
@@ -177,17 +181,17 @@ impl Args {
             .nic
             .validate()
             .map_err(|error| BadInput(error.to_string()))?;
+        let mut network = Network {
+            seed: self.seed,
+            ..Network::default()
+        };
+        for pair in &self.overrides {
+            set(&mut network, pair).map_err(|what| BadInput(format!("--set {pair}: {what}")))?;
+        }
         Ok(Question {
             name,
             order: self.order.choice(self.seed),
-            network: Network {
-                latency_ns: self.network.latency,
-                bytes_per_us: self.network.bandwidth.max(1),
-                jitter_ns: self.network.jitter,
-                compute: self.network.compute,
-                seed: self.seed,
-                ..Network::default()
-            },
+            network,
             plan: Plan {
                 bins: self.bins.clone(),
                 handlers: self.sweep.clone(),

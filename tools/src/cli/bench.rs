@@ -90,18 +90,15 @@ pub(super) struct Args {
     /// fewer than two processors are free]
     #[arg(long, conflicts_with_all = ["workers", "like", "scaling", "trace", "peers"])]
     one_thread: bool,
-    /// Count also the windows in which other programs had a processor
-    #[arg(long)]
-    keep_disturbed: bool,
+    /// Count also what is left out otherwise
+    #[arg(long, value_enum, value_name = "WHAT,..", value_delimiter = ',')]
+    keep: Vec<Keep>,
     /// Seed of random orders
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// CPUs to use: the lowest receives, the next one sends, workers get the others
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     cpus: Vec<usize>,
-    /// Pool all placements; valid only on pinned CPUs (bare metal)
-    #[arg(long)]
-    any_placement: bool,
     /// Also write results and figures (SVG, with their numbers as CSV) into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -113,7 +110,7 @@ pub(super) struct Args {
     #[command(flatten)]
     wide: Wide,
     /// Measure shards in place of scenarios: a NIC for each processor, on 2, 4, 8 and so on
-    #[arg(long, conflicts_with_all = ["scenario", "sweep", "sizes", "out", "wild", "conflicts", "late", "baseline", "peers", "trace", "budget", "any_placement"])]
+    #[arg(long, conflicts_with_all = ["scenario", "sweep", "sizes", "out", "wild", "conflicts", "late", "baseline", "peers", "trace", "budget", "keep"])]
     scaling: bool,
     /// Measure the matching rate of a rank's recorded sequence, in place of scenarios
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["scenario", "windows", "sweep", "out", "wild", "conflicts", "late"])]
@@ -129,6 +126,15 @@ pub(super) struct Args {
     like: Option<Like>,
     #[command(flatten)]
     nic: NicArgs,
+}
+
+/// Windows that do not count by default.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Keep {
+    /// Windows in which other programs had a processor
+    Disturbed,
+    /// Windows of all placements, in one pool; valid only on pinned CPUs (bare metal)
+    Placements,
 }
 
 /// An arrangement of the handlers.
@@ -189,6 +195,10 @@ impl Args {
 
     fn bins(&self) -> BinCount {
         self.bins.unwrap_or(BINS)
+    }
+
+    fn keeps(&self, what: Keep) -> bool {
+        self.keep.contains(&what)
     }
 
     fn scenarios(&self) -> Result<Vec<Scenario>, BadInput> {
@@ -308,9 +318,9 @@ impl Args {
             budget: Duration::from_millis(self.budget),
             seed: self.seed,
             ucx: None,
-            look: !self.any_placement && !self.one_thread,
+            look: !self.keeps(Keep::Placements) && !self.one_thread,
             one_thread: self.one_thread,
-            keep_disturbed: self.keep_disturbed,
+            keep_disturbed: self.keeps(Keep::Disturbed),
         }
     }
 
@@ -497,7 +507,7 @@ fn one_thread(args: &mut Args, machine: &Machine) -> Option<String> {
         args.one_thread,
         args.nic.size.workers > 0,
         args.like.is_some(),
-        args.keep_disturbed,
+        args.keeps(Keep::Disturbed),
     ];
     if cannot.contains(&true) {
         return None;
@@ -591,7 +601,7 @@ impl Part {
                 shown: report.in_any_placement(),
             };
         }
-        if args.any_placement {
+        if args.keeps(Keep::Placements) {
             return Self::any(report);
         }
         Self::one(report)

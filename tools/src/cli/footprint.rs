@@ -7,13 +7,13 @@ use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
 
 use super::document::{self, Form};
-use super::nic_args::NicSize;
+use super::nic_args::{ByName, NicSize};
 use super::table::Wide;
 use super::{BadInput, output};
 
 /// Print the memory of an emulated NIC, table by table.
 #[derive(Debug, clap::Args)]
-#[command(after_help = include_str!("help/footprint.txt").trim_end(), mut_args(|it| it.hide(false)))]
+#[command(after_help = include_str!("help/footprint.txt").trim_end())]
 pub(super) struct Args {
     /// Bins of each hash table, 1 to 65536
     #[arg(long, value_name = "B", default_value = "2048")]
@@ -23,6 +23,8 @@ pub(super) struct Args {
     format: Form,
     #[command(flatten)]
     nic: NicSize,
+    #[command(flatten)]
+    by_name: ByName,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {

@@ -12,7 +12,23 @@ use serde_json::Value;
 use super::BadInput;
 use super::input::{choice, default, did_you_mean};
 
-const HEADING: &str = "Emulated NIC";
+/// The heading of these options in the help.
+pub const HEADING: &str = "Emulated NIC";
+
+/// The option that describes all options of the NIC.
+pub const HELP: &str = "--help-nic";
+
+/// The options of the NIC by name, for commands that have only some of them.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = HEADING)]
+pub struct ByName {
+    /// Options of the NIC by name, as in C and in the environment; --nic help describes them
+    #[arg(long, global = true, value_name = "KEY=VALUE,..")]
+    nic: Option<String>,
+    /// Describe all options of the NIC
+    #[arg(long, global = true, hide = true)]
+    help_nic: bool,
+}
 
 /// The command line with `--KEY=VALUE` for each option in `--nic KEY=VALUE,..`, up to a `--`.
 ///
@@ -39,6 +55,10 @@ pub fn expanded(words: Vec<OsString>) -> Result<Vec<OsString>, BadInput> {
                 continue;
             }
         };
+        if pairs == "help" {
+            out.push(HELP.into());
+            continue;
+        }
         for pair in pairs.split(',') {
             out.extend(option(pair)?);
         }
@@ -113,12 +133,8 @@ pub struct NicSize {
 pub struct NicArgs {
     #[command(flatten)]
     pub size: NicSize,
-    /// Options of the NIC by name, as in C and in the environment: see --help-nic
-    #[arg(long, value_name = "KEY=VALUE,..")]
-    nic: Option<String>,
-    /// Describe all options of the NIC
-    #[arg(long)]
-    help_nic: bool,
+    #[command(flatten)]
+    by_name: ByName,
     /// Minimum handlers per worker; 0: share a block only while that is faster
     #[arg(long, value_name = "S", default_value_t = 0, hide = true)]
     slice_min: usize,

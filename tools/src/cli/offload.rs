@@ -24,6 +24,15 @@ use super::table::{Format, Wide, write};
 use super::trace::{CollectivesArgs, load};
 use super::{BadInput, document, engines, output};
 
+/// Rows beside that of the application.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Per {
+    /// Every rank
+    Rank,
+    /// Every communicator, as if it alone were offloaded
+    Communicator,
+}
+
 /// Say whether offloading to a card pays: yes, no or indifferent.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help/offload.txt").trim_end())]
@@ -31,12 +40,9 @@ pub(super) struct Args {
     /// Traces, one after the other
     #[arg(value_name = "TRACE", required_unless_present = "print_host")]
     traces: Vec<PathBuf>,
-    /// A row for every rank
-    #[arg(long)]
-    per_rank: bool,
-    /// A row for every communicator, as if it alone were offloaded
-    #[arg(long)]
-    per_communicator: bool,
+    /// A row for each of these
+    #[arg(long, value_enum, value_name = "WHAT,..", value_delimiter = ',')]
+    per: Vec<Per>,
     /// Also compare host, DPA and cards that match in hardware: a ConnectX list, Portals, ALPU
     #[arg(long)]
     hardware: bool,
@@ -144,7 +150,7 @@ impl Args {
                 },
             },
             worth: self.worth / 100.0,
-            communicators: self.per_communicator,
+            communicators: self.per.contains(&Per::Communicator),
             hardware: self.hardware.then(|| Hardware {
                 rooms: self.room.unwrap_or(Rooms::Equal(receives as u32)),
                 behind: self.behind(),
@@ -312,8 +318,11 @@ fn parts<'a>(
             .iter()
             .map(move |it| (format!("{kind} {}", it.number.unwrap_or(0)), it))
     };
-    let communicators = args.per_communicator.then_some(&report.communicators[..]);
-    let ranks = args.per_rank.then_some(&report.ranks[..]);
+    let communicators = args
+        .per
+        .contains(&Per::Communicator)
+        .then_some(&report.communicators[..]);
+    let ranks = args.per.contains(&Per::Rank).then_some(&report.ranks[..]);
     std::iter::once((name.to_owned(), &report.application))
         .chain(numbered("communicator", communicators.unwrap_or_default()))
         .chain(numbered("rank", ranks.unwrap_or_default()))

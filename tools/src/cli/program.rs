@@ -87,7 +87,7 @@ pub(super) fn parse<C: Parser>(words: Vec<OsString>) -> anyhow::Result<C> {
     if let Some(at) = words
         .iter()
         .take_while(|word| *word != "--")
-        .position(|it| it == "--help-nic")
+        .position(|it| it == nic_args::HELP)
     {
         help_nic(command, &words[1..at]);
     }

@@ -8,7 +8,7 @@ use super::*;
 /// However the processors moved and whoever used them, every measurement is shown or counted.
 #[test]
 fn no_measurement_is_lost_among_the_placements() {
-    for more in ["--keep-disturbed", "--keep-disturbed --any-placement"] {
+    for more in ["--keep disturbed", "--keep disturbed,placements"] {
         let line = format!("--scenario NC --windows 4 --reps 3 --rounds 2 --format json {more}");
         let report = results(&command("bench", &line));
         let rows = report["rates"].as_array().expect("rows").iter();
@@ -110,12 +110,12 @@ fn interrupted(words: &str, seconds: u64) -> Output {
 fn an_interrupt_keeps_what_is_measured() {
     for (words, kept) in [
         (
-            "bench --scenario NC --windows 16 --baseline none --rounds 1000 --budget 20 --keep-disturbed",
+            "bench --scenario NC --windows 16 --baseline none --rounds 1000 --budget 20 --keep disturbed",
             " of 2000 measurements",
         ),
         ("compare spans search --rounds 100", "1 of 2 experiments"),
         (
-            "channels --only overhead,never-worse --pairs 100000",
+            "channels --only overhead,never-worse --rounds 100000",
             "1 of 2 parts",
         ),
         (

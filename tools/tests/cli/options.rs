@@ -301,7 +301,7 @@ fn check(command: &str, groups: &[BTreeSet<String>], rows: &[Check]) {
 /// two runs may be far apart on a busy machine.
 fn documents() {
     let quick = "predict --handlers 4 --scenario nc --save";
-    let bench = "bench --scenario NC --windows 4 --rounds 9 --reps 3 --any-placement --keep-disturbed --baseline none";
+    let bench = "bench --scenario NC --windows 4 --rounds 9 --reps 3 --keep disturbed,placements --baseline none";
     for line in [
         format!("{quick} @base.json"),
         format!("{quick} @slow.json --set memory.l2_ns=60"),

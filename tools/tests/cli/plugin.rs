@@ -82,7 +82,7 @@ fn commands_take_the_library_as_an_engine() {
     };
     assert_eq!(steps(rows("arrays")), steps(rows("list")), "{table}");
     let options = format!(
-        "--scenario NC --windows 10 --rounds 1 --reps 3 --budget 0 --any-placement --keep-disturbed --baseline {library}"
+        "--scenario NC --windows 10 --rounds 1 --reps 3 --budget 0 --keep disturbed,placements --baseline {library}"
     );
     let rates = command("bench", &format!("{options} --format csv"));
     let rates = text(&rates);

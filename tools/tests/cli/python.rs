@@ -139,10 +139,7 @@ fn the_notebook_draws_three_figures() {
         .current_dir(folder.path())
         .env("DPAMATCH", DPAMATCH)
         .env("TRACE", trace)
-        .env(
-            "BENCH",
-            "--rounds 2 --reps 5 --any-placement --keep-disturbed",
-        )
+        .env("BENCH", "--rounds 2 --reps 5 --keep disturbed,placements")
         .output();
     text(&output.expect("Python runs"));
     for name in ["rates.pdf", "predicted.pdf", "depth.pdf"] {

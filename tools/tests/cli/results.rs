@@ -20,19 +20,19 @@ const DOCUMENTS: [&str; 43] = [
     "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --engine all --check",
     "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz $edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz --sweep 4",
     "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --against $edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz",
-    "bench --scenario NC,UNEXP --windows 1,128 --reps 20 --rounds 1 --keep-disturbed --baseline memcpy,list,bins",
-    "bench --scenario WC --windows 16 --reps 3 --rounds 1 --any-placement --keep-disturbed",
+    "bench --scenario NC,UNEXP --windows 1,128 --reps 20 --rounds 1 --keep disturbed --baseline memcpy,list,bins",
+    "bench --scenario WC --windows 16 --reps 3 --rounds 1 --keep disturbed,placements",
     "bench --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --rounds 2 --budget 0",
     "calibrate @M",
-    "channels --pairs 10 --bursts 1,8",
-    "channels --only real --pairs 2 --bursts 2 --policy static:3",
+    "channels --rounds 10 --bursts 1,8",
+    "channels --only real --rounds 2 --bursts 2 --policy static:3",
     "compare spans depth --depths 1,16 --rounds 1",
     "compare queues applications overhead search --ranks 16 --rounds 0",
     "compare complexity rate --rounds 0 --engine bins",
     "cost contention --senders 1,2",
     "cost curves --senders 1",
     "cost ping-pong --messages 8,64,200 --rounds 1 --runs",
-    "cost messages @L --per-rank",
+    "cost messages @L --per rank",
     "cost hierarchy --edge 8 --ranks 8",
     "cost profile",
     "diff @A @B",
@@ -45,7 +45,7 @@ const DOCUMENTS: [&str; 43] = [
     "gen --pattern amr --ranks 8 --rounds 1",
     "match @S",
     "match --engine list @S",
-    "offload $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --per-rank --per-communicator",
+    "offload $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --per rank,communicator",
     "offload --print-host",
     "predict --handlers 1,4",
     "predict handlers --handlers 2",
@@ -194,7 +194,7 @@ fn lines_of_objects_have_good_names() {
 /// Options with their values, given or not; the seed; the version.
 #[test]
 fn a_document_says_what_made_it() {
-    let line = "bench --scenario NC,WC --windows 4 --reps 2 --rounds 1 --seed 9 --keep-disturbed --format json";
+    let line = "bench --scenario NC,WC --windows 4 --reps 2 --rounds 1 --seed 9 --keep disturbed --format json";
     let output = run(line);
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let options = &document["options"];
@@ -231,7 +231,7 @@ fn a_document_says_what_made_it() {
 #[test]
 fn saved_is_what_is_printed() {
     for line in [
-        "bench --scenario NC --windows 1,4 --reps 3 --rounds 2 --keep-disturbed",
+        "bench --scenario NC --windows 1,4 --reps 3 --rounds 2 --keep disturbed",
         "bench --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --rounds 1 --budget 0",
         "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --sweep 4",
         "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --against $edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz --sweep 4",

@@ -17,12 +17,12 @@ const LINES: [&str; 32] = [
     "analyze $minife-16/minife-16.dumpi.tar.xz --engine all --check --receives 2",
     "analyze $minife-16/minife-16.dumpi.tar.xz $recorder/lammps-4.dumpi.tar.xz",
     "analyze $minife-16/minife-16.dumpi.tar.xz --against $recorder/lammps-4.dumpi.tar.xz",
-    "bench --rounds 1 --reps 1 --budget 0 --keep-disturbed --baseline none",
-    "bench --rounds 1 --reps 1 --budget 0 --keep-disturbed --scenario NC --windows 20 --baseline no-matching,memcpy,bins,list",
+    "bench --rounds 1 --reps 1 --budget 0 --keep disturbed --baseline none",
+    "bench --rounds 1 --reps 1 --budget 0 --keep disturbed --scenario NC --windows 20 --baseline no-matching,memcpy,bins,list",
     "bench --trace $recorder/lammps-4.dumpi.tar.xz --rounds 1 --budget 0",
     "calibrate @rates",
-    "channels --pairs 2 --bursts 2 --only real",
-    "channels --pairs 2 --bursts 1,2 --only overhead,latency,discovery,never-worse,thresholds",
+    "channels --rounds 2 --bursts 2 --only real",
+    "channels --rounds 2 --bursts 1,2 --only overhead,latency,discovery,never-worse,thresholds",
     "compare search any memory spans queues overhead complexity --ranks 64 --pending 1 --rounds 0 --engine list,bins",
     "compare depth --depths 1 --rounds 0",
     "compare patterns --ranks 27 --rounds 0",
@@ -30,10 +30,10 @@ const LINES: [&str; 32] = [
     "cost contention",
     "cost curves",
     "cost hierarchy --edge 8 --ranks 16",
-    "cost messages $recorder/lammps-4.dumpi.tar.xz --trace --per-rank",
+    "cost messages $recorder/lammps-4.dumpi.tar.xz --trace --per rank",
     "cost ping-pong --messages 16,32,64 --rounds 1 --engine list,bins",
     "diff @names @names --all",
-    "offload $recorder/lammps-4.dumpi.tar.xz --per-rank --per-communicator",
+    "offload $recorder/lammps-4.dumpi.tar.xz --per rank,communicator",
     "predict --handlers 4",
     "predict --handlers 4 --trace $recorder/lammps-4.dumpi.tar.xz",
     "predict domains $minife-16/minife-16.dumpi.tar.xz",
@@ -57,7 +57,7 @@ fn tables_fit() {
     // Rows with the longest names.
     let bench = "bench --scenario NC-REV-S1021 --windows 1024 --rounds 4 --reps 1 --budget 0";
     printed(&format!(
-        "{bench} --any-placement --keep-disturbed --baseline none --save @names"
+        "{bench} --keep disturbed,placements --baseline none --save @names"
     ));
     in_parallel(&LINES, |words| {
         let text = printed(words);

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::matching::tests::Random;
 use crate::{
-    CommId, Envelope, Event, Hints, Nic, NicConfig, Now, Rank, RequestId, Round, Selector,
+    CommId, DirectResult, Envelope, Event, Hints, Nic, NicConfig, Rank, RequestId, Round, Selector,
     SourceSel, Tag, TagSel, TwoLists,
 };
 
@@ -50,11 +50,11 @@ impl Both {
         both
     }
 
-    fn count<T>(&mut self, now: &Now<T>) {
+    fn count<T>(&mut self, now: &DirectResult<T>) {
         let kind = match now {
-            Now::Matched(_) => 0,
-            Now::Waits => 1,
-            Now::Queue => 2,
+            DirectResult::Matched(_) => 0,
+            DirectResult::Unmatched => 1,
+            DirectResult::UseQueues => 2,
         };
         self.counts[kind] += 1;
     }
@@ -86,14 +86,14 @@ impl Both {
     fn post(&mut self, recv: u32, selector: Selector, at_once: bool) {
         let now = match at_once {
             true => self.nic.leader.post_now(COMM, selector, recv),
-            false => Now::Queue,
+            false => DirectResult::UseQueues,
         };
         self.count(&now);
         self.posts += 1;
         let found = match now {
-            Now::Matched(arrival) => Some((recv, arrival)),
-            Now::Waits => None,
-            Now::Queue => {
+            DirectResult::Matched(arrival) => Some((recv, arrival)),
+            DirectResult::Unmatched => None,
+            DirectResult::UseQueues => {
                 let request = self
                     .nic
                     .host
@@ -108,10 +108,10 @@ impl Both {
 
     /// Consecutive messages, up to the first that takes no receive.
     fn row(&mut self, envelopes: &[Envelope]) {
-        let mut row = self.nic.leader.row(COMM).expect("the NIC knows it");
+        let mut row = self.nic.leader.batch(COMM).expect("the NIC knows it");
         let take = |envelope: &Envelope| match row.take(envelope.source, envelope.tag) {
-            Now::Matched(recv) => Some(recv),
-            Now::Waits | Now::Queue => None,
+            DirectResult::Matched(recv) => Some(recv),
+            DirectResult::Unmatched | DirectResult::UseQueues => None,
         };
         let taken: Vec<u32> = envelopes.iter().map_while(take).collect();
         assert_eq!(row.taken(), taken.len() as u64);
@@ -132,13 +132,13 @@ impl Both {
     fn arrive(&mut self, envelope: Envelope, at_once: bool) {
         let now = match at_once {
             true => self.nic.leader.arrive_now(&envelope),
-            false => Now::Queue,
+            false => DirectResult::UseQueues,
         };
         self.count(&now);
         let found = match now {
-            Now::Matched(recv) => Some((recv, self.arrivals)),
-            Now::Waits => None,
-            Now::Queue => {
+            DirectResult::Matched(recv) => Some((recv, self.arrivals)),
+            DirectResult::Unmatched => None,
+            DirectResult::UseQueues => {
                 self.nic
                     .sender
                     .try_send(envelope, &[], 0)
@@ -244,31 +244,45 @@ fn what_does_not_fit_changes_nothing() {
     };
     assert_eq!(
         nic.leader.post_now(COMM, selector(1), 1),
-        Now::Queue,
+        DirectResult::UseQueues,
         "no tables"
     );
-    assert_eq!(nic.leader.arrive_now(&envelope(1)), Now::Queue, "no tables");
+    assert_eq!(
+        nic.leader.arrive_now(&envelope(1)),
+        DirectResult::UseQueues,
+        "no tables"
+    );
     nic.host
         .create(COMM, 8, Hints::default(), 0)
         .expect("room for a command");
     while nic.leader.round(1) == Round::Worked {}
-    assert_eq!(nic.leader.post_now(COMM, selector(1), 1), Now::Waits);
+    assert_eq!(
+        nic.leader.post_now(COMM, selector(1), 1),
+        DirectResult::Unmatched
+    );
     assert_eq!(
         nic.leader.post_now(COMM, selector(2), 2),
-        Now::Queue,
+        DirectResult::UseQueues,
         "no descriptor"
     );
-    assert_eq!(nic.leader.arrive_now(&envelope(2)), Now::Waits);
-    assert_eq!(nic.leader.arrive_now(&envelope(3)), Now::Queue, "no room");
-    assert_eq!(nic.leader.post_now(COMM, selector(2), 2), Now::Matched(0));
-    assert_eq!(nic.leader.match_now(&envelope(3)), Now::Waits);
-    assert_eq!(nic.leader.match_now(&envelope(1)), Now::Matched(1));
+    assert_eq!(nic.leader.arrive_now(&envelope(2)), DirectResult::Unmatched);
+    assert_eq!(
+        nic.leader.arrive_now(&envelope(3)),
+        DirectResult::UseQueues,
+        "no room"
+    );
+    assert_eq!(
+        nic.leader.post_now(COMM, selector(2), 2),
+        DirectResult::Matched(0)
+    );
+    assert_eq!(nic.leader.match_now(&envelope(3)), DirectResult::Unmatched);
+    assert_eq!(nic.leader.match_now(&envelope(1)), DirectResult::Matched(1));
     assert_eq!(
         nic.leader.match_now(&Envelope {
             comm: CommId(9),
             ..envelope(1)
         }),
-        Now::Queue
+        DirectResult::UseQueues
     );
     let counts = nic.leader.monitor().counts();
     assert_eq!((counts.boundary.posts, counts.handlers.messages), (2, 2));
@@ -286,7 +300,16 @@ fn shared_blocks_leave_everything_to_the_queues() {
         .expect("room for a command");
     while nic.leader.round(1) == Round::Worked {}
     let selector = Selector::new(Rank::default(), Tag::default());
-    assert_eq!(nic.leader.post_now(COMM, selector, 1), Now::Queue);
-    assert_eq!(nic.leader.match_now(&Envelope::default()), Now::Queue);
-    assert_eq!(nic.leader.arrive_now(&Envelope::default()), Now::Queue);
+    assert_eq!(
+        nic.leader.post_now(COMM, selector, 1),
+        DirectResult::UseQueues
+    );
+    assert_eq!(
+        nic.leader.match_now(&Envelope::default()),
+        DirectResult::UseQueues
+    );
+    assert_eq!(
+        nic.leader.arrive_now(&Envelope::default()),
+        DirectResult::UseQueues
+    );
 }

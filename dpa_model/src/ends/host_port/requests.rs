@@ -85,7 +85,7 @@ impl Requests {
     }
 
     /// A new request without a buffer.
-    pub(super) fn ask(&mut self, comm: CommId, selector: Option<Selector>) -> RequestId {
+    pub(super) fn without_buffer(&mut self, comm: CommId, selector: Option<Selector>) -> RequestId {
         let (request, ..) = self.receive(comm, selector, Vec::new());
         self.slots[request.slot()].held = false;
         request
@@ -151,7 +151,7 @@ impl Requests {
         }
         slot.ended = false;
         // SAFETY: `keep` recorded that the NIC is done with the buffer.
-        unsafe { self.leave(index) }
+        unsafe { self.take_buffer(index) }
     }
 
     /// The buffer of a receive that has just ended on the NIC. Frees its slot, even if it was held.
@@ -159,7 +159,7 @@ impl Requests {
     pub(super) fn end_held(&mut self, request: RequestId) -> Option<Vec<u8>> {
         self.slot_of(request)?;
         // SAFETY: the NIC reported its end, see `end`.
-        unsafe { self.leave(request.slot()) }
+        unsafe { self.take_buffer(request.slot()) }
     }
 
     /// The buffer that a slot lent. Frees the slot, even if it was held, without the second look-up
@@ -168,7 +168,7 @@ impl Requests {
     /// # Safety
     /// The NIC is done with the buffer.
     #[inline(always)]
-    unsafe fn leave(&mut self, index: usize) -> Option<Vec<u8>> {
+    unsafe fn take_buffer(&mut self, index: usize) -> Option<Vec<u8>> {
         let slot = &mut self.slots[index];
         let lent = slot.lent.take()?;
         slot.held = false;

@@ -20,7 +20,7 @@ pub(super) type Structure = (&'static str, fn() -> Vec<(&'static str, usize)>);
 fn ours() -> String {
     let mut text = String::new();
     for (structure, offsets) in [INFO, ENTRIES, OBJECTS, TABLES].into_iter().flatten() {
-        // What C has in place of the entry stands in the structure `fi_cq_tagged_entry`, too.
+        // What C has instead of the entry is in the structure `fi_cq_tagged_entry`, too.
         for (field, offset) in offsets().into_iter().filter(|&(field, _)| field != "entry") {
             let field = if field == "kind" { "type" } else { field };
             let _ = writeln!(text, "offset {structure} {field} {offset}");

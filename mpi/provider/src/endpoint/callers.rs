@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use slab::Slab;
 
-use crate::wire::{Newcomer, Source};
+use crate::wire::{PendingPeer, Source};
 
 /// Places for callers of this machine, and as many for callers by TCP.
 const PLACES: usize = 128;
@@ -28,7 +28,7 @@ pub(super) struct Callers {
 
 #[derive(Debug)]
 struct Caller {
-    newcomer: Newcomer,
+    newcomer: PendingPeer,
     since: Instant,
     welcome: bool,
 }
@@ -46,7 +46,11 @@ impl Callers {
     }
 
     /// Gives a caller a place. Returns the caller if its source has none left.
-    pub(super) fn insert(&mut self, caller: Newcomer, now: Instant) -> Result<usize, Newcomer> {
+    pub(super) fn insert(
+        &mut self,
+        caller: PendingPeer,
+        now: Instant,
+    ) -> Result<usize, PendingPeer> {
         let source = caller.source();
         match caller.is_known() || self.make_room(PLACES_OF_ONE, now, |other| other == source) {
             true => Ok(self.place(caller, false, now)),
@@ -56,12 +60,12 @@ impl Callers {
 
     /// Gives a place to a caller with the right hello, which waits for a descriptor. It keeps the
     /// place until it gets one.
-    pub(super) fn insert_welcome(&mut self, caller: Newcomer, now: Instant) -> usize {
+    pub(super) fn insert_welcome(&mut self, caller: PendingPeer, now: Instant) -> usize {
         self.welcome += 1;
         self.place(caller, true, now)
     }
 
-    fn place(&mut self, newcomer: Newcomer, welcome: bool, since: Instant) -> usize {
+    fn place(&mut self, newcomer: PendingPeer, welcome: bool, since: Instant) -> usize {
         self.places.insert(Caller {
             newcomer,
             since,
@@ -83,11 +87,11 @@ impl Callers {
         overdue.map(|(_, key)| self.places.remove(key)).is_some()
     }
 
-    pub(super) fn get_mut(&mut self, key: usize) -> Option<&mut Newcomer> {
+    pub(super) fn get_mut(&mut self, key: usize) -> Option<&mut PendingPeer> {
         self.places.get_mut(key).map(|caller| &mut caller.newcomer)
     }
 
-    pub(super) fn remove(&mut self, key: usize) -> Newcomer {
+    pub(super) fn remove(&mut self, key: usize) -> PendingPeer {
         let caller = self.places.remove(key);
         self.welcome -= usize::from(caller.welcome);
         caller.newcomer
@@ -100,7 +104,7 @@ mod tests {
     use crate::wire::{Address, Listener, TcpChoice, connect};
 
     /// Callers from this process that say nothing.
-    fn silent() -> impl Fn() -> Newcomer {
+    fn silent() -> impl Fn() -> PendingPeer {
         let mut own = Address::fresh().expect("an address");
         let listener = Listener::open(&mut own, TcpChoice::Off).expect("a listener");
         move || {

@@ -16,18 +16,18 @@ pub(crate) struct Completion {
     /// Bytes that did not fit.
     pub(crate) olen: usize,
     pub(crate) err: i32,
-    pub(crate) from: From,
+    pub(crate) from: CompletionSource,
 }
 
 /// The source of a completion: the peer, and the program's address vector. The row is computed on
 /// demand, because few programs ask for it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct From {
+pub(crate) struct CompletionSource {
     pub(super) vector: Option<usize>,
     pub(super) peer: PeerId,
 }
 
-impl From {
+impl CompletionSource {
     pub(crate) fn row(self, vectors: &Slab<Vector>) -> u64 {
         let vector = self.vector.and_then(|vector| vectors.get(vector));
         vector.map_or(FI_ADDR_UNSPEC, |vector| vector.row(self.peer))
@@ -52,7 +52,7 @@ impl Completion {
             entry,
             olen: 0,
             err: 0,
-            from: From {
+            from: CompletionSource {
                 vector: None,
                 peer: PeerId(0),
             },
@@ -160,7 +160,7 @@ impl Sink {
     pub(crate) unsafe fn put_whole(
         &mut self,
         entry: CqTaggedEntry,
-        from: From,
+        from: CompletionSource,
         vectors: &Slab<Vector>,
     ) {
         debug_assert!(self.open && self.has_room());
@@ -172,7 +172,12 @@ impl Sink {
     }
 
     /// Writes a completion. Without room, nothing happens.
-    pub(crate) fn put(&mut self, entry: &CqTaggedEntry, from: From, vectors: &Slab<Vector>) {
+    pub(crate) fn put(
+        &mut self,
+        entry: &CqTaggedEntry,
+        from: CompletionSource,
+        vectors: &Slab<Vector>,
+    ) {
         if !self.has_room() {
             return;
         }
@@ -190,7 +195,7 @@ impl Sink {
     /// # Safety
     /// The sink has room for an entry of that size.
     #[inline(always)]
-    unsafe fn pass(&mut self, bytes: usize, from: From, vectors: &Slab<Vector>) {
+    unsafe fn pass(&mut self, bytes: usize, from: CompletionSource, vectors: &Slab<Vector>) {
         // SAFETY: the caller's promise, and `new`.
         unsafe {
             self.target = self.target.add(bytes);

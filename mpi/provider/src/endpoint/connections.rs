@@ -19,7 +19,7 @@ pub(crate) const FEW: usize = 8;
 /// the peer sets the bell already, and the polls still read the ring.
 const HEAT: u8 = 3;
 
-/// Stands for a connection that is over in place of its number.
+/// Replaces the number of a connection that is over.
 pub(super) const GONE: usize = usize::MAX;
 
 #[derive(Debug)]
@@ -167,7 +167,7 @@ impl Connections {
 
     /// Looks at all connections: polls read those with something to read or send from now on, and
     /// no longer those that were silent for [`HEAT`] looks.
-    pub(super) fn look_at_all(&mut self) {
+    pub(super) fn update_heat(&mut self) {
         for at in 0..self.live.len() {
             let key = self.live[at];
             if self.rows[key].heat == 0 && !self.rows[key].is_still() {

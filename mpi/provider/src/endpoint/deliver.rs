@@ -26,7 +26,7 @@ impl Endpoint {
         // capacity.
         unsafe { message.copy_to(post.buffers.as_slice(), 0, length) };
         let (kind, tag) = if post.tagged {
-            (FI_TAGGED, message.carried.bits)
+            (FI_TAGGED, message.header.bits)
         } else {
             (FI_MSG, 0)
         };
@@ -71,7 +71,7 @@ impl Endpoint {
         }
         let receipt = Receipt {
             peer: message.peer,
-            tag: message.carried.bits,
+            tag: message.header.bits,
             data: message.data,
             length: message.length,
         };
@@ -88,7 +88,7 @@ impl Endpoint {
         unsafe { message.copy_to(post.buffers.as_slice(), at, length) };
         self.messages.free(msg);
         if let Some(cookie) = cookie {
-            self.tell(
+            self.put_or_queue(
                 connection,
                 Record {
                     cookie,
@@ -122,7 +122,7 @@ impl Endpoint {
         let read =
             unsafe { self.read_lent(common, connection, lent, buffers.as_slice(), at, length) };
         if read {
-            self.tell(
+            self.put_or_queue(
                 connection,
                 Record {
                     cookie,
@@ -140,7 +140,7 @@ impl Endpoint {
             target: Target::Receive { recv, at, receipt },
         });
         if self.connections.get(connection).is_none() {
-            self.lose_transfers(common, connection);
+            self.fail_transfers(common, connection);
         }
     }
 
@@ -150,7 +150,7 @@ impl Endpoint {
         let (connection, cookie, wanted) = (transfer.connection, transfer.cookie, transfer.wanted);
         let token = self.transfers.insert(transfer) as u64;
         let body = [token, wanted as u64, 0];
-        self.tell(
+        self.put_or_queue(
             connection,
             Record {
                 cookie,
@@ -234,9 +234,9 @@ impl Endpoint {
         self.end_cancelled(common, recv);
     }
 
-    /// Ends a receive; `tell`: the program wants its completion.
+    /// Ends a receive; `notify`: the program wants its completion.
     #[inline(always)]
-    pub(super) fn received(&self, common: &mut Common, completion: Completion, tell: bool) {
-        common.finish(self.rx.counter, self.rx.queue, completion, tell);
+    pub(super) fn received(&self, common: &mut Common, completion: Completion, notify: bool) {
+        common.finish(self.rx.counter, self.rx.queue, completion, notify);
     }
 }

@@ -59,13 +59,13 @@ impl Endpoint {
         let Some(double) = self.doubles.pop_front() else {
             return;
         };
-        if !self.let_go(double) {
+        if !self.try_close(double) {
             self.doubles.push_back(double);
         }
     }
 
     /// Lets go of a connection as far as possible. `true`: it is closed.
-    fn let_go(&mut self, double: Double) -> bool {
+    fn try_close(&mut self, double: Double) -> bool {
         let index = double.surplus;
         let peer = self.connections[index].peer;
         if self.routes[peer.index()] == Some(index) || self.needs(index) {

@@ -53,7 +53,7 @@ impl Endpoint {
                  DPAMATCH_WAITING_MAX is {most}",
                 peer.0
             ));
-            self.lose(common, index, LinkError::Closed);
+            self.fail_connection(common, index, LinkError::Closed);
         }
         self.flood.counted(self.messages_ever, highest, most);
     }

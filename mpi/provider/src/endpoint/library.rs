@@ -51,7 +51,7 @@ impl Library {
         Self::by(protocol, std::env::var_os("OMPI_COMM_WORLD_RANK").is_some())
     }
 
-    /// Open MPI's launcher tells as long as no receive has ignored any.
+    /// Open MPI's launcher decides as long as no receive has ignored any.
     fn by(protocol: u64, is_open_mpi_launcher: bool) -> Self {
         match protocol {
             MPICH => Self::Mpich,
@@ -70,7 +70,7 @@ impl Library {
     }
 
     /// Communicator and kind of a context: the match bits from bit 31 on.
-    pub(super) fn tell(self, context: u64) -> (u64, Kind) {
+    pub(super) fn decode(self, context: u64) -> (u64, Kind) {
         match self {
             // 20 bits of context, of which the lowest says collective; acknowledgement, dynamic
             // processes, active message.
@@ -108,7 +108,7 @@ impl Library {
 
 /// Kind and communicator of a context, in words.
 pub(super) fn describe(protocol: u64, context: u64) -> String {
-    let (number, kind) = Library::of(protocol).tell(context);
+    let (number, kind) = Library::of(protocol).decode(context);
     format!("{} {number}", kind.name())
 }
 
@@ -123,13 +123,13 @@ pub(crate) fn is_name(text: &str) -> bool {
 
 /// The communicators that software matches instead of the NIC.
 #[derive(Debug)]
-pub(crate) struct KeptOff {
+pub(crate) struct SoftwareCommunicators {
     pub(crate) protocol: u64,
     /// Kinds and descriptions.
     pub(crate) names: Vec<String>,
 }
 
-impl KeptOff {
+impl SoftwareCommunicators {
     /// Whether the communicator with these match bits is one of them.
     pub(crate) fn has(&self, bits: u64) -> bool {
         let described = describe(self.protocol, (bits & !self.protocol) >> 31);
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn communicators_are_kept_off_by_kind_or_number() {
         let names = ["collective", "user 2"].map(str::to_owned).to_vec();
-        let kept = KeptOff {
+        let kept = SoftwareCommunicators {
             protocol: MPICH,
             names,
         };
@@ -158,23 +158,23 @@ mod tests {
 
     #[test]
     fn contexts_are_told_apart() {
-        let tell = |protocol, bits: u64| Library::of(protocol).tell((bits & !protocol) >> 31);
-        assert_eq!(tell(MPICH, 6 << 31 | 77), (6, Kind::User));
-        assert_eq!(tell(MPICH, MPICH | 7 << 31), (6, Kind::Collective));
+        let decode = |protocol, bits: u64| Library::of(protocol).decode((bits & !protocol) >> 31);
+        assert_eq!(decode(MPICH, 6 << 31 | 77), (6, Kind::User));
+        assert_eq!(decode(MPICH, MPICH | 7 << 31), (6, Kind::Collective));
         for high in [51, 52, 53] {
-            assert_eq!(tell(MPICH, 1 << high | 6 << 31), (6, Kind::Control));
+            assert_eq!(decode(MPICH, 1 << high | 6 << 31), (6, Kind::Control));
         }
         let launched = [0, 1 << 9].map(|protocol| Library::by(protocol, true));
         assert_eq!(launched, [Library::OpenMpi, Library::Unknown]);
         assert_eq!(Library::by(0, false), Library::Unknown);
         // A tag below 0 has bit 31 set.
-        assert_eq!(tell(OPEN_MPI, 3 << 34 | 5), (3, Kind::User));
+        assert_eq!(decode(OPEN_MPI, 3 << 34 | 5), (3, Kind::User));
         assert_eq!(
-            tell(OPEN_MPI, 3 << 34 | OPEN_MPI | 0xffff_fff0),
+            decode(OPEN_MPI, 3 << 34 | OPEN_MPI | 0xffff_fff0),
             (3, Kind::Collective)
         );
-        assert_eq!(tell(OPEN_MPI, 3 << 34 | 1 << 33), (3, Kind::Control));
-        assert_eq!(tell(1 << 40, 3 << 31).1, Kind::Unknown);
+        assert_eq!(decode(OPEN_MPI, 3 << 34 | 1 << 33), (3, Kind::Control));
+        assert_eq!(decode(1 << 40, 3 << 31).1, Kind::Unknown);
         let tag = |protocol, bits| Library::of(protocol).tag(3_u64 << 34 | bits);
         assert_eq!(tag(OPEN_MPI, 0xffff_fff0), -16);
         assert_eq!(

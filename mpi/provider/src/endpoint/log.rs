@@ -9,7 +9,7 @@
 //!
 //! Both files get whole lines, together and at least every [`SYNC_EVERY`] while the program makes
 //! progress. So the log of a hanging program is complete, and the log of a killed one is readable.
-//! The comment `end` stands last in the events of a log that was closed.
+//! The comment `end` is last in the events of a log that was closed.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant, SystemTime};
 use dpamatch::stream::{Event, Outcome, ProbeId};
 use dpamatch_vocabulary::{MsgId, RecvId};
 
-use crate::matcher::{Asked, Carried};
+use crate::matcher::{Criteria, MessageHeader};
 use crate::wire::Address;
 
 /// Longest time that lines stay buffered.
@@ -36,7 +36,7 @@ pub(super) fn make_folder(folder: &Path) -> std::io::Result<()> {
         .create(folder)
 }
 
-/// A new file in place of an old one. It is never a file that a link of another user points to.
+/// A new file that replaces an old one. It is never a file that a link of another user points to.
 pub(super) fn new_file(path: &Path) -> std::io::Result<File> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
@@ -76,13 +76,13 @@ pub(super) struct Legend {
 pub(super) enum Entry<'a> {
     Posted {
         recv: u64,
-        asked: &'a Asked,
+        criteria: &'a Criteria,
         size: usize,
         matched: Option<u64>,
     },
     Arrived {
         msg: u64,
-        carried: &'a Carried,
+        header: &'a MessageHeader,
         bytes: usize,
         matched: Option<u64>,
     },
@@ -90,7 +90,7 @@ pub(super) enum Entry<'a> {
         recv: u64,
     },
     Probe {
-        asked: &'a Asked,
+        criteria: &'a Criteria,
         take: bool,
         found: Option<u64>,
     },
@@ -136,7 +136,7 @@ impl Log {
         let (event, outcome) = match entry {
             Entry::Posted {
                 recv,
-                asked,
+                criteria,
                 size,
                 matched,
             } => {
@@ -145,7 +145,7 @@ impl Log {
                     recv,
                     msg: MsgId(msg),
                 });
-                let (comm, selector) = (asked.comm, asked.selector);
+                let (comm, selector) = (criteria.comm, criteria.selector);
                 (
                     Event::Post {
                         recv,
@@ -159,7 +159,7 @@ impl Log {
             }
             Entry::Arrived {
                 msg,
-                carried,
+                header,
                 bytes,
                 matched,
             } => {
@@ -172,7 +172,7 @@ impl Log {
                 (
                     Event::Arrive {
                         msg,
-                        envelope: carried.envelope,
+                        envelope: header.envelope,
                         bytes,
                         coll: None,
                         lie: 0,
@@ -184,10 +184,14 @@ impl Log {
                 let recv = RecvId(recv);
                 (Event::Cancel { recv }, Some(Outcome::Cancelled { recv }))
             }
-            Entry::Probe { asked, take, found } => {
+            Entry::Probe {
+                criteria,
+                take,
+                found,
+            } => {
                 let probe = ProbeId(self.probes);
                 self.probes += 1;
-                let (comm, selector, msg) = (asked.comm, asked.selector, found.map(MsgId));
+                let (comm, selector, msg) = (criteria.comm, criteria.selector, found.map(MsgId));
                 match take {
                     true => (
                         Event::Mprobe {
@@ -300,7 +304,7 @@ impl Log {
 /// The beginning of the names of an endpoint's files: its rank, if the launcher sets it, and part
 /// of its identity.
 pub(crate) fn file_name(address: &Address) -> String {
-    let rank = told(["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"]);
+    let rank = first_in_environment(["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"]);
     let who = rank.map_or_else(
         || format!("process-{}", std::process::id()),
         |rank| format!("rank-{rank}"),
@@ -309,7 +313,7 @@ pub(crate) fn file_name(address: &Address) -> String {
 }
 
 /// The first of these numbers that the launcher sets.
-pub(super) fn told<const N: usize>(names: [&str; N]) -> Option<u32> {
+pub(super) fn first_in_environment<const N: usize>(names: [&str; N]) -> Option<u32> {
     names
         .iter()
         .find_map(|name| std::env::var(name).ok()?.parse().ok())
@@ -330,22 +334,22 @@ mod tests {
         let mut log = Log::open(&folder.0, &address).expect("a folder");
         let tag = |number| Tag::new(number).expect("a small tag");
         let (comm, selector) = (CommId(3), Selector::new(SourceSel::Any, tag(6)));
-        let asked = Asked {
+        let criteria = Criteria {
             bits: 0,
             ignore: 0,
             comm,
             selector,
         };
-        let all = Asked {
+        let all = Criteria {
             selector: Selector::new(Rank::default(), TagSel::Any),
-            ..asked
+            ..criteria
         };
         let envelope = Envelope {
             comm,
             source: Rank::new(7).expect("a small rank"),
             tag: tag(6),
         };
-        let carried = Carried { bits: 0, envelope };
+        let header = MessageHeader { bits: 0, envelope };
         let mut legend = Legend {
             communicators: vec![(12, "user 6".into())],
             peers: vec![0x77],
@@ -353,18 +357,18 @@ mod tests {
         log.explain(&legend);
         log.write(Entry::Arrived {
             msg: 1,
-            carried: &carried,
+            header: &header,
             bytes: 44,
             matched: None,
         });
         log.write(Entry::Probe {
-            asked: &all,
+            criteria: &all,
             take: false,
             found: Some(1),
         });
         log.write(Entry::Posted {
             recv: 2,
-            asked: &asked,
+            criteria: &criteria,
             size: 55,
             matched: Some(1),
         });
@@ -373,18 +377,18 @@ mod tests {
         log.explain(&legend);
         log.write(Entry::Posted {
             recv: 4,
-            asked: &all,
+            criteria: &all,
             size: 66,
             matched: None,
         });
         log.write(Entry::Arrived {
             msg: 3,
-            carried: &carried,
+            header: &header,
             bytes: 0,
             matched: Some(4),
         });
         log.write(Entry::Probe {
-            asked: &asked,
+            criteria: &criteria,
             take: true,
             found: None,
         });

@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 
 use slab::Slab;
 
-pub(crate) use completion::{Completion, Counter, From, Queue, Sink};
+pub(crate) use completion::{Completion, CompletionSource, Counter, Queue, Sink};
 #[cfg(test)]
 pub(crate) use progress::CROWD;
 pub(crate) use progress::Found;
@@ -55,7 +55,7 @@ pub(crate) use connections::{FEW, OUTSTANDING_MAX};
 use descriptors::Reserve;
 use doubles::Double;
 use flood::Flood;
-use library::KeptOff;
+use library::SoftwareCommunicators;
 #[cfg(test)]
 pub(crate) use log::file_name;
 use log::{Legend, Log};
@@ -293,7 +293,7 @@ totals! {
 pub(crate) struct Endpoint {
     pub(crate) address: Address,
     listener: Option<Listener>,
-    /// What carries records to other machines in place of TCP.
+    /// What carries records to other machines instead of TCP.
     inner: Option<SharedInner>,
     /// Connections with news from there.
     news: Vec<usize>,
@@ -331,7 +331,7 @@ pub(crate) struct Endpoint {
     pushes: VecDeque<Push>,
     grants: Slab<Grant>,
 
-    /// Messages read in this round of progress whose data lie in a link's memory.
+    /// Messages read in this round of progress whose data are in a link's memory.
     batch: Vec<usize>,
     verdicts: Vec<Verdict>,
     posted_now: u64,
@@ -339,7 +339,7 @@ pub(crate) struct Endpoint {
     posts_ever: u64,
     messages_ever: u64,
     /// Whether the matcher got an operation since it was last settled.
-    asked: bool,
+    unsettled: bool,
     /// Whether the short path had something for the statistics since they noted the queues.
     noted: bool,
     /// There are statistics, or a log.
@@ -412,7 +412,7 @@ impl Endpoint {
             unexpected_now: 0,
             posts_ever: 0,
             messages_ever: 0,
-            asked: false,
+            unsettled: false,
             noted: false,
             notes: options.stats.is_some() || log.is_some(),
             asleep: false,
@@ -439,7 +439,7 @@ impl Endpoint {
 
     fn flush(&mut self) -> bool {
         let mut all = true;
-        self.hear_inner();
+        self.progress_inner();
         for at in 0..self.connections.live().len() {
             let index = self.connections.live()[at];
             self.flush_outbox(index);
@@ -468,7 +468,7 @@ impl Endpoint {
         self.connections
             .each_link(|link| quiet &= link.fall_asleep());
         self.asleep = true;
-        quiet && self.pushes.is_empty() && !self.asked
+        quiet && self.pushes.is_empty() && !self.unsettled
     }
 
     /// Whether this queue gets the completions of all receives, and no counter counts them.
@@ -488,14 +488,20 @@ impl Endpoint {
             .iter()
             .for_each(|(_, message)| what(message.peer));
         let taken = self.usage.iter().flat_map(|usage| &usage.taken);
-        let sought = self.usage.iter().filter_map(|usage| usage.sought?.0.peer);
-        taken.map(|taken| taken.peer).chain(sought).for_each(what);
+        let failed_probe = self
+            .usage
+            .iter()
+            .filter_map(|usage| usage.failed_probe?.0.peer);
+        taken
+            .map(|taken| taken.peer)
+            .chain(failed_probe)
+            .for_each(what);
     }
 
     /// The source of a completion.
     #[inline(always)]
-    fn from(&self, peer: PeerId) -> From {
-        From {
+    fn from(&self, peer: PeerId) -> CompletionSource {
+        CompletionSource {
             vector: self.vector,
             peer,
         }
@@ -506,7 +512,7 @@ impl Endpoint {
 fn new_matcher(options: &ProviderOptions, protocol: u64) -> Result<Matching, String> {
     match options.engine {
         None => {
-            let kept_off = KeptOff {
+            let kept_off = SoftwareCommunicators {
                 protocol,
                 names: options.keep_off.clone(),
             };
@@ -558,12 +564,12 @@ impl Endpoint {
             self.post_to_matcher(key);
         }
         for (_, key) in messages {
-            let Arrived { carried, peer, .. } = &self.messages[key];
+            let Arrived { header, peer, .. } = &self.messages[key];
             // `under` has asked for all of them.
-            let Some(carried) = self.carried(carried.bits, *peer) else {
+            let Some(header) = self.header(header.bits, *peer) else {
                 continue;
             };
-            self.messages[key].carried = carried;
+            self.messages[key].header = header;
             self.arrive_at_matcher(key);
         }
         self.settle(common);
@@ -582,7 +588,7 @@ impl Endpoint {
             post.comm = rule.receive(post.bits, post.ignore)?;
         }
         for &(_, key) in messages {
-            rule.message(self.messages[key].carried.bits)?;
+            rule.message(self.messages[key].header.bits)?;
         }
         Some(rule)
     }

@@ -5,13 +5,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::event::epoll;
 
 use super::connections::{Connection, OUTSTANDING_MAX};
-use super::receive::only_bits;
+use super::receive::untranslated;
 use super::sockets::Watched;
 use super::stats::Requests;
 use super::tables::{Arrived, Body, Push, Source, Target};
 use super::{Common, Completion, Endpoint, Sink};
 use crate::bindings::{FI_EACCES, FI_EIO, FI_READ, IoVec};
-use crate::matcher::Carried;
+use crate::matcher::MessageHeader;
 use crate::wire::{
     Bytes, EAGER_MAX, INLINE, Kind, Link, LinkError, Listener, Record, SharedInner, flag, scatter,
 };
@@ -106,13 +106,13 @@ impl Endpoint {
     #[inline(always)]
     pub(crate) fn poll(&mut self, yield_after: u32) -> Found {
         let polls = self.polls.wrapping_add(1);
-        let owes = self.asleep | self.asked | self.noted | !self.pushes.is_empty();
+        let owes = self.asleep | self.unsettled | self.noted | !self.pushes.is_empty();
         let yields = yield_after > 0 && self.fruitless + 1 >= yield_after;
-        if owes || yields || polls & (self.look_every() - 1) == 0 {
+        if owes || yields || polls & (self.rounds_between_polls() - 1) == 0 {
             return Found::Any;
         }
         if self.inner.is_some() {
-            self.hear_inner();
+            self.progress_inner();
         }
         for (place, &index) in self.connections.hot().iter().enumerate() {
             if !self.connections[index].is_still() {
@@ -137,7 +137,7 @@ impl Endpoint {
         sink: &mut Sink,
     ) -> bool {
         let index = self.connections.hot()[place];
-        if self.take_row(common, index, sink, RECORDS_MAX) == 0 {
+        if self.take_batch(common, index, sink, RECORDS_MAX) == 0 {
             return false;
         }
         self.polls = self.polls.wrapping_add(1);
@@ -156,13 +156,13 @@ impl Endpoint {
     /// Takes what has come over the inner endpoint.
     #[cold]
     #[inline(never)]
-    pub(super) fn hear_inner(&mut self) {
+    pub(super) fn progress_inner(&mut self) {
         let Some(inner) = &self.inner else { return };
         inner.progress(&mut self.news);
         for at in 0..self.news.len() {
             let index = self.news[at];
             if let Some(connection) = self.connections.get_mut(index) {
-                connection.link.hear();
+                connection.link.receive_frames();
                 self.connections.warm(index);
             }
         }
@@ -170,7 +170,7 @@ impl Endpoint {
 
     /// Rounds between two looks at the sockets, a power of two.
     #[inline(always)]
-    fn look_every(&self) -> u32 {
+    fn rounds_between_polls(&self) -> u32 {
         if self.streams {
             LOOK_AT_STREAMS_EVERY
         } else {
@@ -182,12 +182,12 @@ impl Endpoint {
     #[inline(always)]
     pub(crate) fn progress_into(&mut self, common: &mut Common, sink: &mut Sink) {
         self.polls = self.polls.wrapping_add(1);
-        if self.asleep || self.polls & (self.look_every() - 1) == 0 {
-            self.look_around(common);
+        if self.asleep || self.polls & (self.rounds_between_polls() - 1) == 0 {
+            self.poll_all(common);
             sink.close();
         }
         if self.inner.is_some() {
-            self.hear_inner();
+            self.progress_inner();
         }
         self.connections.take_bells();
         let mut any = false;
@@ -205,7 +205,7 @@ impl Endpoint {
                 break;
             }
         }
-        if any || self.asked || self.noted {
+        if any || self.unsettled || self.noted {
             self.end_round(common);
         }
         if !self.pushes.is_empty() {
@@ -225,7 +225,7 @@ impl Endpoint {
         {
             usage.settled(self.posted_now, self.unexpected_now);
         }
-        if self.asked {
+        if self.unsettled {
             self.settle(common);
         }
         if !self.batch.is_empty() {
@@ -245,14 +245,14 @@ impl Endpoint {
 
     #[cold]
     #[inline(never)]
-    fn look_around(&mut self, common: &mut Common) {
+    fn poll_all(&mut self, common: &mut Common) {
         let woken = std::mem::take(&mut self.asleep);
         if woken {
             self.connections.each_link(Link::wake);
         }
-        self.look_at_sockets(common);
+        self.poll_sockets(common);
         if woken || self.polls & (LOOK_EVERY - 1) == 0 {
-            self.connections.look_at_all();
+            self.connections.update_heat();
         }
         if !self.doubles.is_empty() {
             self.join_doubles();
@@ -260,7 +260,7 @@ impl Endpoint {
         self.write_if_asked(common);
     }
 
-    /// Yields after enough polls in a row found nothing.
+    /// Yields after enough consecutive polls that found nothing.
     #[inline(always)]
     fn rest(&mut self, common: &Common) {
         self.fruitless += 1;
@@ -276,9 +276,9 @@ impl Endpoint {
     fn read(&mut self, common: &mut Common, index: usize, sink: &mut Sink) -> bool {
         let mut read = 0;
         while read < RECORDS_MAX && !sink.is_full() {
-            let short = !self.asked && self.matcher.is_short();
+            let short = !self.unsettled && self.matcher.is_short();
             let taken = if short {
-                self.take_row(common, index, sink, RECORDS_MAX - read)
+                self.take_batch(common, index, sink, RECORDS_MAX - read)
             } else {
                 0
             };
@@ -324,12 +324,12 @@ impl Endpoint {
                 },
             ),
             Err(error) => {
-                self.lose(common, index, error);
+                self.fail_connection(common, index, error);
                 return None;
             }
         };
         if handled.is_none() {
-            self.lose(common, index, LinkError::Broken);
+            self.fail_connection(common, index, LinkError::Broken);
         }
         handled
     }
@@ -339,7 +339,7 @@ impl Endpoint {
     fn flush_waiting(&mut self, common: &mut Common, index: usize) {
         self.flush_outbox(index);
         if self.connections[index].outbox.len() > OUTSTANDING_MAX {
-            self.lose(common, index, LinkError::Broken);
+            self.fail_connection(common, index, LinkError::Broken);
         }
     }
 
@@ -391,7 +391,7 @@ impl Endpoint {
     pub(super) fn message(
         &self,
         incoming: Incoming,
-        carried: Carried,
+        header: MessageHeader,
         number: u64,
     ) -> Option<Arrived> {
         let Incoming {
@@ -417,7 +417,7 @@ impl Endpoint {
             connection,
             peer: self.connections[connection].peer,
             tagged: record.flags & flag::TAGGED != 0,
-            carried,
+            header,
             data: (record.flags & flag::DATA != 0).then_some(record.data),
             length,
             body,
@@ -436,13 +436,13 @@ impl Endpoint {
         let peer = self.connections[connection].peer;
         let tagged = record.flags & flag::TAGGED != 0;
         let by_rule = if tagged {
-            self.carried(record.tag, peer)
+            self.header(record.tag, peer)
         } else {
             None
         };
         let has_rule = by_rule.is_some();
-        let carried = by_rule.unwrap_or_else(|| only_bits(record.tag));
-        let message = self.message(incoming, carried, self.messages_ever)?;
+        let header = by_rule.unwrap_or_else(|| untranslated(record.tag));
+        let message = self.message(incoming, header, self.messages_ever)?;
         let in_link = matches!(message.body, Body::InLink(_));
         self.messages_ever += 1;
         let key = self.messages.insert(message);
@@ -539,7 +539,7 @@ impl Endpoint {
                     address,
                 } => {
                     if region.strong_count() == 0 {
-                        // One record without payload stands for all of it.
+                        // One record without payload represents all of it.
                         push.sent = 0;
                         refusal = Some(Record::fin(cookie, FI_EACCES));
                         &[]

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use dpa_model::Now;
+use dpa_model::DirectResult;
 use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
 
 use super::log::Entry;
@@ -12,7 +12,9 @@ use crate::bindings::{
     FI_ADDR_UNSPEC, FI_CLAIM, FI_DISCARD, FI_ECANCELED, FI_EINVAL, FI_ENOENT, FI_ENOMSG, FI_MSG,
     FI_MULTI_RECV, FI_PEEK, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED, IoVec,
 };
-use crate::matcher::{Asked, Carried, Matching, MsgKey, NicMatcher, RecvKey, Rule, Verdict};
+use crate::matcher::{
+    Criteria, Matching, MessageHeader, MsgKey, NicMatcher, RecvKey, Rule, Verdict,
+};
 use crate::wire::{Kind, PeerId, Record};
 
 /// A receive as the program requests it.
@@ -41,7 +43,7 @@ impl Endpoint {
         receive: &Receive<'_>,
     ) -> Result<(), isize> {
         if receive.flags & (FI_CLAIM | FI_PEEK) != 0 {
-            return self.look(common, receive);
+            return self.peek_or_claim(common, receive);
         }
         let source = self.source(common, receive.from)?;
         if !receive.tagged {
@@ -53,7 +55,7 @@ impl Endpoint {
         self.posts_ever += 1;
         let key = self.posts.insert(post);
         let now = match &mut self.matcher {
-            Matching::Nic(nic) if !self.asked => {
+            Matching::Nic(nic) if !self.unsettled => {
                 let recv = RecvKey(key as u32);
                 match selector(receive.tag, receive.ignore, source) {
                     exact @ Selector {
@@ -63,12 +65,12 @@ impl Endpoint {
                     _ => post_wildcard_now(nic, recv, comm, receive.tag, receive.ignore, source),
                 }
             }
-            _ => Now::Queue,
+            _ => DirectResult::UseQueues,
         };
         match now {
-            Now::Waits => self.note_posted_now(key),
-            Now::Matched(msg) => self.take_waiting(common, key, msg),
-            Now::Queue => self.post_to_matcher(key),
+            DirectResult::Unmatched => self.note_posted_now(key),
+            DirectResult::Matched(msg) => self.take_waiting(common, key, msg),
+            DirectResult::UseQueues => self.post_to_matcher(key),
         }
         Ok(())
     }
@@ -92,7 +94,7 @@ impl Endpoint {
 
     /// Peeks or claims, as the flags say, which tagged receives may.
     #[inline(never)]
-    fn look(&mut self, common: &mut Common, receive: &Receive<'_>) -> Result<(), isize> {
+    fn peek_or_claim(&mut self, common: &mut Common, receive: &Receive<'_>) -> Result<(), isize> {
         if !receive.tagged {
             return Err(-(FI_EINVAL as isize));
         }
@@ -114,7 +116,7 @@ impl Endpoint {
         let key = self.posts.insert(self.new_post(receive, source, CommId(0)));
         self.posts_ever += 1;
         if let Some(usage) = &mut self.usage {
-            usage.posted_untagged(self.posts[key].asked().selector.class());
+            usage.posted_untagged(self.posts[key].criteria().selector.class());
         }
         self.post_untagged(common, key);
     }
@@ -154,8 +156,8 @@ impl Endpoint {
 
     #[inline(never)]
     fn communicator_anew(&mut self, common: &mut Common, bits: u64, ignore: u64) -> CommId {
-        if !self.all_bits && self.rule.learns(ignore) {
-            self.rebuild(common, Some(Rule::taught(ignore)));
+        if !self.all_bits && self.rule.has_new_protocol(ignore) {
+            self.rebuild(common, Some(Rule::with_protocol(ignore)));
         }
         if !self.all_bits {
             match self.rule.receive(bits, ignore) {
@@ -169,8 +171,8 @@ impl Endpoint {
     /// Gives a receive to the matcher.
     pub(super) fn post_to_matcher(&mut self, key: usize) {
         self.matcher
-            .post(RecvKey(key as u32), &self.posts[key].asked());
-        self.asked = true;
+            .post(RecvKey(key as u32), &self.posts[key].criteria());
+        self.unsettled = true;
         self.note_posted(key);
     }
 
@@ -182,7 +184,7 @@ impl Endpoint {
             && let Some(usage) = &mut self.usage
         {
             let post = &mut self.posts[key];
-            usage.posted(post.comm, post.asked().selector.class(), post.number);
+            usage.posted(post.comm, post.criteria().selector.class(), post.number);
             usage.stamp(&mut post.since_ms);
         }
     }
@@ -196,12 +198,12 @@ impl Endpoint {
 
     /// The envelope of a message by the rule. `None`: the rule does not apply.
     #[inline(always)]
-    pub(super) fn carried(&mut self, bits: u64, peer: PeerId) -> Option<Carried> {
+    pub(super) fn header(&mut self, bits: u64, peer: PeerId) -> Option<MessageHeader> {
         let (comm, tag) = match self.all_bits {
             true => Default::default(),
             false => self.rule.message(bits)?,
         };
-        Some(Carried {
+        Some(MessageHeader {
             bits,
             envelope: Envelope {
                 comm,
@@ -214,8 +216,8 @@ impl Endpoint {
     /// Gives a message to the matcher.
     pub(super) fn arrive_at_matcher(&mut self, key: usize) {
         self.matcher
-            .arrive(MsgKey(key as u32), &self.messages[key].carried);
-        self.asked = true;
+            .arrive(MsgKey(key as u32), &self.messages[key].header);
+        self.unsettled = true;
         self.note_arrived(key);
     }
 
@@ -225,11 +227,7 @@ impl Endpoint {
         self.unexpected_now += 1;
         if let Some(usage) = &mut self.usage {
             let message = &mut self.messages[key];
-            usage.arrived(
-                message.carried.envelope.comm,
-                message.length,
-                message.number,
-            );
+            usage.arrived(message.header.envelope.comm, message.length, message.number);
             usage.stamp(&mut message.since_ms);
         }
     }
@@ -237,10 +235,10 @@ impl Endpoint {
     /// Settles the matcher and executes its decisions.
     #[inline]
     pub(super) fn settle(&mut self, common: &mut Common) -> Option<usize> {
-        if !self.asked {
+        if !self.unsettled {
             return None;
         }
-        self.asked = false;
+        self.unsettled = false;
         let mut verdicts = std::mem::take(&mut self.verdicts);
         self.matcher.settle(&mut verdicts);
         let mut probed = None;
@@ -248,7 +246,7 @@ impl Endpoint {
         for &verdict in &verdicts {
             match verdict {
                 Verdict::Matched { recv, msg, late } => {
-                    self.matched_in_row(common, recv.0 as usize, msg.0 as usize, late);
+                    self.matched_in_batch(common, recv.0 as usize, msg.0 as usize, late);
                 }
                 Verdict::Cancelled(recv) => self.cancelled(common, recv.0 as usize),
                 Verdict::Probed { found } => probed = found.map(|msg| msg.0 as usize),
@@ -266,11 +264,11 @@ impl Endpoint {
     }
 
     pub(super) fn matched(&mut self, common: &mut Common, recv: usize, msg: usize, late: bool) {
-        self.matched_in_row(common, recv, msg, late);
+        self.matched_in_batch(common, recv, msg, late);
     }
 
     #[inline(always)]
-    fn matched_in_row(&mut self, common: &mut Common, recv: usize, msg: usize, late: bool) {
+    fn matched_in_batch(&mut self, common: &mut Common, recv: usize, msg: usize, late: bool) {
         if self.log.is_some() {
             let (recv_number, msg_number) = (self.posts[recv].number, self.messages[msg].number);
             match late {
@@ -282,8 +280,8 @@ impl Endpoint {
         self.unexpected_now -= 1;
         self.totals.late += u64::from(late);
         if let Some(usage) = &mut self.usage {
-            let (asked, message) = (self.posts[recv].asked(), &self.messages[msg]);
-            usage.took(&asked, &message.carried, message.peer, late);
+            let (criteria, message) = (self.posts[recv].criteria(), &self.messages[msg]);
+            usage.count_match(&criteria, &message.header, message.peer, late);
         }
         self.deliver(common, recv, msg);
     }
@@ -293,7 +291,7 @@ impl Endpoint {
             let (recv, size) = (post.number, post.capacity());
             log.write(Entry::Posted {
                 recv,
-                asked: &post.asked(),
+                criteria: &post.criteria(),
                 size,
                 matched,
             });
@@ -302,10 +300,10 @@ impl Endpoint {
 
     pub(super) fn log_arrived(&mut self, msg: usize, matched: Option<u64>) {
         if let (Some(log), Some(message)) = (&mut self.log, self.messages.get(msg)) {
-            let (msg, carried, bytes) = (message.number, &message.carried, message.length);
+            let (msg, header, bytes) = (message.number, &message.header, message.length);
             log.write(Entry::Arrived {
                 msg,
-                carried,
+                header,
                 bytes,
                 matched,
             });
@@ -350,9 +348,9 @@ impl Endpoint {
             return Err(-(FI_ENOENT as isize));
         };
         if post.tagged {
-            let asked = post.asked();
-            self.matcher.cancel(RecvKey(key as u32), &asked);
-            self.asked = true;
+            let criteria = post.criteria();
+            self.matcher.cancel(RecvKey(key as u32), &criteria);
+            self.unsettled = true;
             self.settle(common);
         } else {
             let moving = post.transfers > 0;
@@ -382,7 +380,7 @@ impl Endpoint {
         };
         let message = &self.messages[key];
         completion.entry.len = message.length;
-        completion.entry.tag = message.carried.bits;
+        completion.entry.tag = message.header.bits;
         if let Some(data) = message.data {
             completion.entry.data = data;
             completion.entry.flags |= FI_REMOTE_CQ_DATA;
@@ -410,19 +408,19 @@ impl Endpoint {
         }
         let (bits, ignore) = (receive.tag, receive.ignore);
         let comm = self.communicator(common, bits, ignore);
-        let asked = Asked {
+        let criteria = Criteria {
             bits,
             ignore,
             comm,
             selector: selector(bits, ignore, source),
         };
-        self.matcher.probe(&asked, take);
-        self.asked = true;
+        self.matcher.probe(&criteria, take);
+        self.unsettled = true;
         let found = self.settle(common);
         if let Some(log) = &mut self.log {
             let found = found.map(|key| self.messages[key].number);
             log.write(Entry::Probe {
-                asked: &asked,
+                criteria: &criteria,
                 take,
                 found,
             });
@@ -430,7 +428,7 @@ impl Endpoint {
         let taken = take && found.is_some();
         self.unexpected_now -= u64::from(taken);
         if let Some(usage) = &mut self.usage {
-            usage.probed(asked.comm, taken);
+            usage.probed(criteria.comm, taken);
         }
         found
     }
@@ -444,7 +442,7 @@ impl Endpoint {
         if receive.flags & FI_DISCARD != 0 {
             let message = &self.messages[key];
             let mut completion = Completion::new(receive.context, FI_RECV | FI_TAGGED);
-            completion.entry.tag = message.carried.bits;
+            completion.entry.tag = message.header.bits;
             self.discard(key);
             self.received(common, completion, receive.completes);
             return Ok(());
@@ -459,7 +457,7 @@ impl Endpoint {
     fn discard(&mut self, key: usize) {
         let message = self.messages.remove(key);
         if let Some(cookie) = message.cookie {
-            self.tell(
+            self.put_or_queue(
                 message.connection,
                 Record {
                     cookie,
@@ -526,15 +524,15 @@ impl Endpoint {
 }
 
 /// What a message carries to which no rule applies: it is untagged, or will be asked again.
-pub(super) fn only_bits(bits: u64) -> Carried {
-    Carried {
+pub(super) fn untranslated(bits: u64) -> MessageHeader {
+    MessageHeader {
         bits,
         envelope: Envelope::default(),
     }
 }
 
-/// Posts a receive with a wildcard at once. A function of its own that takes what the caller has in
-/// registers: a receive without wildcards then pays nothing for it.
+/// Posts a receive with a wildcard immediately. A separate function that takes what the caller has
+/// in registers: a receive without wildcards then pays nothing for it.
 #[inline(never)]
 fn post_wildcard_now(
     nic: &mut NicMatcher,
@@ -543,6 +541,6 @@ fn post_wildcard_now(
     bits: u64,
     ignore: u64,
     source: Option<PeerId>,
-) -> Now<MsgKey> {
+) -> DirectResult<MsgKey> {
     nic.post_now(recv, comm, selector(bits, ignore, source))
 }

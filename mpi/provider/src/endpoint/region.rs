@@ -137,12 +137,12 @@ impl Endpoint {
         common.options.read_peers && connection.is_some_and(|one| one.link.is_local())
     }
 
-    /// Ends a send, read or write; `tell`: the program wants its completion.
-    pub(super) fn end_sending(&self, common: &mut Common, completion: Completion, tell: bool) {
+    /// Ends a send, read or write; `notify`: the program wants its completion.
+    pub(super) fn end_sending(&self, common: &mut Common, completion: Completion, notify: bool) {
         if completion.entry.flags & (FI_READ | FI_WRITE) == 0 {
-            return self.sent(common, completion, tell);
+            return self.sent(common, completion, notify);
         }
-        common.finish(self.rma_counter, self.tx.queue, completion, tell);
+        common.finish(self.rma_counter, self.tx.queue, completion, notify);
     }
 
     /// Handles a peer's read or write. `None`: the record breaks the rules.
@@ -234,7 +234,7 @@ impl Endpoint {
                         body: [start, number, epoch],
                         ..Record::new(Kind::Grant)
                     };
-                    self.tell(connection, granted);
+                    self.put_or_queue(connection, granted);
                 }
             }
         }
@@ -319,7 +319,7 @@ impl Endpoint {
         // SAFETY: the buffers are the program's until its read completes, and hold its length.
         let has_read = unsafe { self.read_lent(common, connection, lent, iov, 0, length) };
         let body = [u64::from(!has_read), 0, 0];
-        self.tell(
+        self.put_or_queue(
             connection,
             Record {
                 cookie: number,
@@ -365,7 +365,7 @@ impl Endpoint {
 
     /// Sends a peer the outcome of its read or write.
     pub(super) fn answer(&mut self, connection: usize, cookie: u64, error: i32) {
-        self.tell(connection, Record::fin(cookie, error));
+        self.put_or_queue(connection, Record::fin(cookie, error));
     }
 
     /// Finishes a peer's write. With completion data the program gets a completion.

@@ -1,5 +1,5 @@
-//! Sending: short messages at once, long ones by an announcement after which the receiver fetches
-//! the data.
+//! Sending: short messages immediately, long ones by an announcement after which the receiver
+//! fetches the data.
 
 use std::ffi::c_void;
 
@@ -37,7 +37,7 @@ impl Endpoint {
     /// Sends. `Err`: a negative error number for the program.
     ///
     /// The compiler inlines the path of a message that fits into a record's head and needs no
-    /// answer. In a function of its own, moving the request would cost more than the rest.
+    /// answer. In a separate function, moving the request would cost more than the rest.
     ///
     /// # Safety
     /// The buffers can be read until the send completes; with `FI_INJECT`, until this returns.
@@ -68,7 +68,7 @@ impl Endpoint {
             body,
             ..Record::new(Kind::Eager)
         };
-        went(self.free_link(connection)?.put_head(record))?;
+        put_result(self.free_link(connection)?.put_head(record))?;
         self.totals.sent += 1;
         self.totals.sent_bytes += one.iov_len as u64;
         if send.completes || self.tx.counter.is_some() {
@@ -215,9 +215,9 @@ impl Endpoint {
         Some(sending)
     }
 
-    /// Ends a send; `tell`: the program wants its completion.
-    pub(super) fn sent(&self, common: &mut Common, completion: Completion, tell: bool) {
-        common.finish(self.tx.counter, self.tx.queue, completion, tell);
+    /// Ends a send; `notify`: the program wants its completion.
+    pub(super) fn sent(&self, common: &mut Common, completion: Completion, notify: bool) {
+        common.finish(self.tx.counter, self.tx.queue, completion, notify);
     }
 
     #[inline(always)]
@@ -307,12 +307,12 @@ impl Endpoint {
         iov: &[IoVec],
     ) -> Result<(), isize> {
         // SAFETY: the caller's promise.
-        went(unsafe { self.free_link(connection)?.put(record, iov, 0) })
+        put_result(unsafe { self.free_link(connection)?.put(record, iov, 0) })
     }
 
     /// Puts a record without payload, now or when there is room. Records beyond the bound are
     /// dropped, and progress cuts the peer off.
-    pub(super) fn tell(&mut self, connection: usize, record: Record) {
+    pub(super) fn put_or_queue(&mut self, connection: usize, record: Record) {
         // SAFETY: no payload.
         let put = unsafe { self.put(connection, record, &[]) };
         if put == Err(-(FI_EAGAIN as isize))
@@ -364,7 +364,7 @@ fn cause(error: Errno) -> i32 {
 
 /// The result of a send whose record was put.
 #[inline(always)]
-fn went(put: Result<bool, LinkError>) -> Result<(), isize> {
+fn put_result(put: Result<bool, LinkError>) -> Result<(), isize> {
     match put {
         Ok(true) => Ok(()),
         Ok(false) => Err(-(FI_EAGAIN as isize)),

@@ -1,12 +1,12 @@
 //! The short path: a short message goes directly to the receive that waits for it, from the ring's
 //! line to the program's buffers.
 //!
-//! It holds as long as the matcher owes no decision: then a receive that finds no message, and a
-//! message that finds its receive, decide nothing else. Everything else takes the queues' way
+//! It holds as long as the matcher has no pending decision: then a receive that finds no message,
+//! and a message that finds its receive, decide nothing else. Everything else takes the queues' way
 //! (`progress`, `receive`, `deliver`), and so does what follows it until the matcher is settled.
 //! Both ways give equal order logs and completions.
 
-use dpa_model::Now;
+use dpa_model::DirectResult;
 use dpamatch_vocabulary::Envelope;
 
 use super::connections::Connection;
@@ -14,13 +14,13 @@ use super::log::{Entry, Log};
 use super::progress::Incoming;
 use super::tables::{Buffers, Post, rank_of};
 use super::usage::Usage;
-use super::{Common, Completion, Endpoint, From, Sink};
+use super::{Common, Completion, CompletionSource, Endpoint, Sink};
 use crate::bindings::{CqTaggedEntry, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED};
-use crate::matcher::{Carried, Matching, MsgKey, RecvKey, tag_of};
+use crate::matcher::{Matching, MessageHeader, MsgKey, RecvKey, tag_of};
 use crate::wire::PeerId;
 
 impl Endpoint {
-    /// Counts and logs a receive that was posted at once.
+    /// Counts and logs a receive that was posted directly.
     #[inline(always)]
     pub(super) fn note_posted_now(&mut self, key: usize) {
         self.note_posted(key);
@@ -30,7 +30,7 @@ impl Endpoint {
         }
     }
 
-    /// Gives a receive that was posted at once the message that waited for it.
+    /// Delivers the message that waited for a receive that was posted directly.
     #[inline(never)]
     pub(super) fn take_waiting(&mut self, common: &mut Common, key: usize, msg: MsgKey) {
         self.note_posted(key);
@@ -38,21 +38,21 @@ impl Endpoint {
         self.matched(common, key, msg.0 as usize, true);
     }
 
-    /// Gives a message to the matcher, at once if possible.
+    /// Gives a message to the matcher, directly if possible.
     #[inline(always)]
     pub(super) fn arrive_tagged(&mut self, common: &mut Common, key: usize) {
-        let envelope = &self.messages[key].carried.envelope;
+        let envelope = &self.messages[key].header.envelope;
         let now = match &mut self.matcher {
-            Matching::Nic(nic) if !self.asked => nic.arrive_now(MsgKey(key as u32), envelope),
-            _ => Now::Queue,
+            Matching::Nic(nic) if !self.unsettled => nic.arrive_now(MsgKey(key as u32), envelope),
+            _ => DirectResult::UseQueues,
         };
-        if now == Now::Queue {
+        if now == DirectResult::UseQueues {
             return self.arrive_at_matcher(key);
         }
         self.noted |= self.usage.is_some();
         self.note_arrived(key);
         match now {
-            Now::Matched(recv) => self.matched(common, recv.0 as usize, key, false),
+            DirectResult::Matched(recv) => self.matched(common, recv.0 as usize, key, false),
             _ => {
                 self.totals.unexpected_high = self.totals.unexpected_high.max(self.unexpected_now);
                 self.log_arrived(key, None);
@@ -64,9 +64,9 @@ impl Endpoint {
     /// Returns how many. The next record, if there is one, takes the queues' way. The matcher is
     /// settled.
     ///
-    /// A function of its own, so that its values have the registers.
+    /// A separate function, so that its values have the registers.
     #[inline(never)]
-    pub(super) fn take_row(
+    pub(super) fn take_batch(
         &mut self,
         common: &mut Common,
         index: usize,
@@ -100,12 +100,12 @@ impl Endpoint {
         let Some((comm, _)) = rule.message(message.tag) else {
             return 0;
         };
-        let Some(mut row) = nic.row(comm) else {
+        let Some(mut row) = nic.batch(comm) else {
             return 0;
         };
         let (source, from) = (
             rank_of(peer),
-            From {
+            CompletionSource {
                 vector: *vector,
                 peer,
             },
@@ -124,13 +124,13 @@ impl Endpoint {
             };
             let full = posts.full(key as usize);
             let post = full.get();
-            let carried = || Carried {
+            let header = || MessageHeader {
                 bits,
                 envelope: Envelope { comm, source, tag },
             };
             let number = || first + row.taken() - 1;
             if notes {
-                note_taken(log, usage, post, number(), peer, length, &carried());
+                note_taken(log, usage, post, number(), peer, length, &header());
             }
             let buffer = match post.buffers {
                 Buffers::One(buffer) if length <= buffer.iov_len => buffer.iov_base,
@@ -142,7 +142,7 @@ impl Endpoint {
                         record,
                         bytes,
                     };
-                    odd = Some((key as usize, incoming, carried()));
+                    odd = Some((key as usize, incoming, header()));
                     ring.pass(lines);
                     break;
                 }
@@ -185,10 +185,10 @@ impl Endpoint {
         self.messages_ever += taken;
         self.count_left(taken);
         self.totals.received += taken - u64::from(odd.is_some());
-        if let Some((recv, incoming, carried)) = odd {
+        if let Some((recv, incoming, header)) = odd {
             // Its completion goes to the queue, and so do later ones.
             sink.close();
-            self.deliver_odd(common, recv, incoming, carried);
+            self.deliver_odd(common, recv, incoming, header);
         }
         taken
     }
@@ -201,16 +201,16 @@ impl Endpoint {
         common: &mut Common,
         recv: usize,
         incoming: Incoming,
-        carried: Carried,
+        header: MessageHeader,
     ) {
-        if let Some(message) = self.message(incoming, carried, self.messages_ever - 1) {
+        if let Some(message) = self.message(incoming, header, self.messages_ever - 1) {
             let msg = self.messages.insert(message);
             self.deliver(common, recv, msg);
         }
     }
 }
 
-/// Counts and logs a message that was matched at once: the receive, and the message's number, peer
+/// Counts and logs a message that was matched directly: the receive, and the message's number, peer
 /// and bytes.
 #[inline(never)]
 fn note_taken(
@@ -220,19 +220,19 @@ fn note_taken(
     number: u64,
     peer: PeerId,
     bytes: usize,
-    carried: &Carried,
+    header: &MessageHeader,
 ) {
     if let Some(log) = log {
         let matched = Some(post.number);
         log.write(Entry::Arrived {
             msg: number,
-            carried,
+            header,
             bytes,
             matched,
         });
     }
     if let Some(usage) = usage {
-        usage.arrived(carried.envelope.comm, bytes, number);
-        usage.took(&post.asked(), carried, peer, false);
+        usage.arrived(header.envelope.comm, bytes, number);
+        usage.count_match(&post.criteria(), header, peer, false);
     }
 }

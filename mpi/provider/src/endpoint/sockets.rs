@@ -11,7 +11,7 @@ use super::descriptors::is_shortage;
 use super::tables::Target;
 use super::{Common, Completion, Endpoint};
 use crate::bindings::FI_ECONNRESET;
-use crate::wire::{Hello, LinkError, Newcomer};
+use crate::wire::{Hello, LinkError, PendingPeer};
 
 /// Callers accepted in one poll.
 const ACCEPTS_MAX: usize = 64;
@@ -47,7 +47,7 @@ impl Watched {
 impl Endpoint {
     /// Handles the kernel's events: callers, hellos, lost peers, bytes of streams.
     #[inline(never)]
-    pub(super) fn look_at_sockets(&mut self, common: &mut Common) {
+    pub(super) fn poll_sockets(&mut self, common: &mut Common) {
         let mut events: [epoll::Event; 32] = [epoll::Event {
             flags: epoll::EventFlags::empty(),
             data: epoll::EventData::new_u64(0),
@@ -111,19 +111,19 @@ impl Endpoint {
                 {
                     return self.reserve.report(error);
                 }
-                self.meet(common, accepted);
+                self.receive_hello(common, accepted);
             }
         }
     }
 
     /// Admits a caller if its hello is there, else gives it a place to wait.
-    fn meet(&mut self, common: &mut Common, accepted: Result<Newcomer, Errno>) {
+    fn receive_hello(&mut self, common: &mut Common, accepted: Result<PendingPeer, Errno>) {
         let Some(listener) = &self.listener else {
             return;
         };
         let hello = accepted.and_then(|mut caller| Ok((caller.read(listener)?, caller)));
         match hello {
-            Ok((Some(hello), caller)) => self.let_in(common, caller, &hello),
+            Ok((Some(hello), caller)) => self.admit(common, caller, &hello),
             Ok((None, caller)) => match self.callers.insert(caller, Instant::now()) {
                 Ok(index) => self.watch_caller(index),
                 Err(_) => self.totals.refused += 1,
@@ -166,7 +166,7 @@ impl Endpoint {
         // The descriptor stays open in the link, under another name in the epoll set.
         let _ = epoll::delete(&self.epoll, caller.socket());
         match hello {
-            Ok(Some(hello)) => self.let_in(common, caller, &hello),
+            Ok(Some(hello)) => self.admit(common, caller, &hello),
             Err(error) => self.refuse(error),
             Ok(None) => {}
         }
@@ -174,7 +174,7 @@ impl Endpoint {
 
     /// Makes a connection with a caller whose hello is right. Without a descriptor for its memory
     /// file, the caller waits.
-    fn let_in(&mut self, common: &mut Common, caller: Newcomer, hello: &Hello) {
+    fn admit(&mut self, common: &mut Common, caller: PendingPeer, hello: &Hello) {
         self.reserve.give_up();
         match caller.enter(hello, self.inner.as_ref()) {
             Ok(link) => {
@@ -192,7 +192,7 @@ impl Endpoint {
 
     /// Ends a connection: operations that wait for its peer fail.
     #[inline(never)]
-    pub(super) fn lose(&mut self, common: &mut Common, index: usize, error: LinkError) {
+    pub(super) fn fail_connection(&mut self, common: &mut Common, index: usize, error: LinkError) {
         // A peer that leaves while its operations need the connection breaks the rules.
         let is_over = self.connections[index].is_left_by_both() && !self.needs(index);
         if error == LinkError::Closed && is_over {
@@ -244,11 +244,11 @@ impl Endpoint {
             let completion = Completion::new(sending.context, sending.flags).failed(FI_ECONNRESET);
             self.end_sending(common, completion, sending.completes);
         }
-        self.lose_transfers(common, index);
+        self.fail_transfers(common, index);
     }
 
     /// Fails the transfers from a lost peer.
-    pub(super) fn lose_transfers(&mut self, common: &mut Common, index: usize) {
+    pub(super) fn fail_transfers(&mut self, common: &mut Common, index: usize) {
         let lost = self
             .transfers
             .iter()

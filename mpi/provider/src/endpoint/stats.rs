@@ -110,7 +110,8 @@ impl Endpoint {
             posted_high,
             ..self.totals
         };
-        let processes = super::log::told(["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"]).unwrap_or(0);
+        let processes =
+            super::log::first_in_environment(["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"]).unwrap_or(0);
         let numbers = [
             ("nic_memory_bytes", nic_memory(common)),
             ("contexts", self.rule.contexts().1.len() as u64),

@@ -7,7 +7,7 @@ use dpamatch_vocabulary::{CommId, RANK_MAX, Rank, Selector, SourceSel};
 
 use super::Region;
 use crate::bindings::IoVec;
-use crate::matcher::{Asked, Carried, tag_asked};
+use crate::matcher::{Criteria, MessageHeader, requested_tag};
 use crate::wire::{Bytes, PeerId, Record, gather, scatter};
 
 #[derive(Debug, Clone)]
@@ -96,7 +96,7 @@ impl Post {
     }
 
     /// What it accepts.
-    pub(super) fn asked(&self) -> Asked {
+    pub(super) fn criteria(&self) -> Criteria {
         let Self {
             bits,
             ignore,
@@ -104,7 +104,7 @@ impl Post {
             source,
             ..
         } = *self;
-        Asked {
+        Criteria {
             bits,
             ignore,
             comm,
@@ -118,7 +118,7 @@ pub(super) fn selector(bits: u64, ignore: u64, source: Option<PeerId>) -> Select
     let source = source.map_or(SourceSel::Any, |peer| SourceSel::Rank(rank_of(peer)));
     Selector {
         source,
-        tag: tag_asked(bits, ignore),
+        tag: requested_tag(bits, ignore),
     }
 }
 
@@ -151,7 +151,7 @@ pub(super) struct Arrived {
     pub(super) connection: usize,
     pub(super) peer: PeerId,
     pub(super) tagged: bool,
-    pub(super) carried: Carried,
+    pub(super) header: MessageHeader,
     pub(super) data: Option<u64>,
     pub(super) length: usize,
     pub(super) body: Body,

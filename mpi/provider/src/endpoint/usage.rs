@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime};
 use dpamatch_vocabulary::{CommId, Selector, WildcardClass};
 
 use super::library::{Kind, Library};
-use crate::matcher::{Asked, Carried};
+use crate::matcher::{Criteria, MessageHeader};
 use crate::wire::PeerId;
 
 /// Counts of one context, or of several together.
@@ -184,14 +184,14 @@ pub(super) struct Usage {
     /// When a receive, message or probe last reached the matcher.
     busy_ms: u32,
     /// The last messages that receives with a wildcard took, the latest last.
-    pub(super) taken: VecDeque<Taken>,
+    pub(super) taken: VecDeque<WildcardMatch>,
     /// The last probe, if it found nothing, and when it was first made.
-    pub(super) sought: Option<(Sought, u32)>,
+    pub(super) failed_probe: Option<(FailedProbe, u32)>,
 }
 
 /// A probe that found nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Sought {
+pub(super) struct FailedProbe {
     pub(super) peer: Option<PeerId>,
     pub(super) bits: u64,
     pub(super) ignore: u64,
@@ -201,7 +201,7 @@ pub(super) struct Sought {
 
 /// A message that a receive with a wildcard took.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct WildcardMatch {
     pub(super) by: Selector,
     pub(super) bits: u64,
     pub(super) peer: PeerId,
@@ -237,7 +237,7 @@ impl Usage {
             begin_ms: coarse_ms(),
             busy_ms: 0,
             taken: VecDeque::with_capacity(TAKEN_MAX),
-            sought: None,
+            failed_probe: None,
         }
     }
 
@@ -259,16 +259,22 @@ impl Usage {
     }
 
     /// Counts a receive that took a message.
-    pub(super) fn took(&mut self, asked: &Asked, carried: &Carried, peer: PeerId, late: bool) {
-        self.matched(asked.comm, carried.envelope.comm, late);
-        if asked.selector.class() == WildcardClass::Exact {
+    pub(super) fn count_match(
+        &mut self,
+        criteria: &Criteria,
+        header: &MessageHeader,
+        peer: PeerId,
+        late: bool,
+    ) {
+        self.matched(criteria.comm, header.envelope.comm, late);
+        if criteria.selector.class() == WildcardClass::Exact {
             return;
         }
         if self.taken.len() == TAKEN_MAX {
             self.taken.pop_front();
         }
-        let (by, bits, at_ms) = (asked.selector, carried.bits, self.now_ms());
-        self.taken.push_back(Taken {
+        let (by, bits, at_ms) = (criteria.selector, header.bits, self.now_ms());
+        self.taken.push_back(WildcardMatch {
             by,
             bits,
             peer,
@@ -291,7 +297,7 @@ impl Usage {
         let of = self.of(comm);
         of.posts[class as usize] += u64::from(is_new);
         of.posted_now += 1;
-        // Some find a message at once, which only the matcher's decision shows.
+        // Some find a message immediately, which only the matcher's decision shows.
         of.posted_high = of
             .posted_high
             .max(of.posted_now.saturating_sub(of.unexpected_now));
@@ -381,7 +387,7 @@ impl Usage {
         for (context, used) in self.past.iter().copied().chain(uses) {
             let name = match context {
                 NO_CONTEXT => (NO_CONTEXT, Kind::Unknown),
-                context => library.tell(context & !(protocol >> 31)),
+                context => library.decode(context & !(protocol >> 31)),
             };
             match rows.iter_mut().find(|(other, _)| *other == name) {
                 Some((_, sum)) => sum.add(&used),
@@ -429,18 +435,18 @@ mod tests {
     fn the_last_messages_that_wildcards_took_are_kept() {
         let mut usage = Usage::new();
         let selector = Selector::new(SourceSel::Any, TagSel::Any);
-        let asked = Asked {
+        let criteria = Criteria {
             bits: 0,
             ignore: 0,
             comm: CommId(0),
             selector,
         };
         for bits in 0..66 {
-            let carried = Carried {
+            let header = MessageHeader {
                 bits,
                 envelope: Envelope::default(),
             };
-            usage.took(&asked, &carried, PeerId(3), false);
+            usage.count_match(&criteria, &header, PeerId(3), false);
             let kept = usage.taken.iter().map(|taken| taken.bits);
             assert!(
                 kept.eq((bits + 1).saturating_sub(64)..=bits),

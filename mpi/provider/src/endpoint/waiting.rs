@@ -1,10 +1,10 @@
 //! What waits at an endpoint now, as part of its statistics: receives without a message, messages
-//! without a receive, sends that the receiver has not ended, and a probe that is made in vain.
+//! without a receive, sends that the receiver has not ended, and a probe that found nothing.
 
 use dpamatch_vocabulary::WildcardClass;
 
 use super::library::Library;
-use super::usage::{Sought, Usage, members};
+use super::usage::{FailedProbe, Usage, members};
 use super::{Common, Endpoint, Receive};
 use crate::bindings::FI_TAGGED;
 use crate::wire::PeerId;
@@ -30,19 +30,22 @@ impl Endpoint {
     }
 
     /// Notes a probe. One that finds nothing is the last one again if nothing came between.
-    pub(super) fn note_probe(&mut self, asked: &Receive<'_>, peer: Option<PeerId>, found: bool) {
+    pub(super) fn note_probe(&mut self, probe: &Receive<'_>, peer: Option<PeerId>, found: bool) {
         let after = self.calls();
         let Some(usage) = &mut self.usage else { return };
-        let sought = Sought {
+        let failed_probe = FailedProbe {
             peer,
-            bits: asked.tag,
-            ignore: asked.ignore,
+            bits: probe.tag,
+            ignore: probe.ignore,
             after,
         };
         if found {
-            usage.sought = None;
-        } else if usage.sought.is_none_or(|(last, _)| last != sought) {
-            usage.sought = Some((sought, usage.now_ms()));
+            usage.failed_probe = None;
+        } else if usage
+            .failed_probe
+            .is_none_or(|(last, _)| last != failed_probe)
+        {
+            usage.failed_probe = Some((failed_probe, usage.now_ms()));
         }
     }
 
@@ -69,7 +72,7 @@ impl Endpoint {
         });
         let messages_left = messages.iter().take(MOST).map(|&(_, key)| {
             let message = &self.messages[key];
-            let (bits, bytes, since_ms) = (message.carried.bits, message.length, message.since_ms);
+            let (bits, bytes, since_ms) = (message.header.bits, message.length, message.since_ms);
             let peer = Some(message.peer);
             Entry {
                 what: "message",
@@ -112,13 +115,13 @@ impl Endpoint {
                 since_ms,
             }
         });
-        // Who goes on after a probe in vain does not wait for it.
-        let sought = usage
-            .sought
-            .filter(|(sought, _)| sought.after == self.calls());
-        let sought = sought.map(
+        // A program that continues after a failed probe does not wait for it.
+        let failed_probe = usage
+            .failed_probe
+            .filter(|(failed_probe, _)| failed_probe.after == self.calls());
+        let failed_probe = failed_probe.map(
             |(
-                Sought {
+                FailedProbe {
                     peer, bits, ignore, ..
                 },
                 since_ms,
@@ -135,7 +138,7 @@ impl Endpoint {
             .chain(messages_left)
             .chain(sends)
             .chain(taken)
-            .chain(sought);
+            .chain(failed_probe);
         let names: Vec<u128> = common.peers.identities().collect();
         let lines: Vec<_> = all
             .map(|entry| line(entry, protocol, &names, usage.now_ms()))
@@ -164,7 +167,7 @@ fn line(entry: Entry, protocol: u64, names: &[u128], now_ms: u32) -> String {
     let library = Library::of(protocol);
     let whole = (bits & !protocol) >> 31;
     let context = whole & !library.acknowledges();
-    let (communicator, kind) = library.tell(context);
+    let (communicator, kind) = library.decode(context);
     // A synchronous send waits for the receiver's answer with a receive.
     let is_answer = whole != context && what == "receive";
     let what = if is_answer { "answer" } else { what };

@@ -5,38 +5,40 @@ use std::collections::VecDeque;
 use dpamatch::engine::Counter;
 use dpamatch_vocabulary::SourceSel;
 
-use super::{Asked, Carried, Matcher, MsgKey, RecvKey, Verdict};
+use super::{Criteria, Matcher, MessageHeader, MsgKey, RecvKey, Verdict};
 
 /// The lists.
 #[derive(Debug, Default)]
 pub(crate) struct AllBits {
-    posted: VecDeque<(RecvKey, Asked)>,
-    unexpected: VecDeque<(MsgKey, Carried)>,
+    posted: VecDeque<(RecvKey, Criteria)>,
+    unexpected: VecDeque<(MsgKey, MessageHeader)>,
     verdicts: Vec<Verdict>,
     compares: u64,
 }
 
-fn fits(asked: &Asked, carried: &Carried) -> bool {
-    let source = match asked.selector.source {
+fn fits(criteria: &Criteria, header: &MessageHeader) -> bool {
+    let source = match criteria.selector.source {
         SourceSel::Any => true,
-        SourceSel::Rank(rank) => rank == carried.envelope.source,
+        SourceSel::Rank(rank) => rank == header.envelope.source,
     };
-    source && (asked.bits ^ carried.bits) & !asked.ignore == 0
+    source && (criteria.bits ^ header.bits) & !criteria.ignore == 0
 }
 
 impl AllBits {
-    fn find(&mut self, asked: &Asked) -> Option<usize> {
+    fn find(&mut self, criteria: &Criteria) -> Option<usize> {
         let compares = &mut self.compares;
-        self.unexpected.iter().position(|(_, carried)| {
+        self.unexpected.iter().position(|(_, header)| {
             *compares += 1;
-            fits(asked, carried)
+            fits(criteria, header)
         })
     }
 }
 
 impl Matcher for AllBits {
-    fn post(&mut self, recv: RecvKey, asked: &Asked) {
-        let found = self.find(asked).and_then(|at| self.unexpected.remove(at));
+    fn post(&mut self, recv: RecvKey, criteria: &Criteria) {
+        let found = self
+            .find(criteria)
+            .and_then(|at| self.unexpected.remove(at));
         self.verdicts.push(match found {
             Some((msg, _)) => Verdict::Matched {
                 recv,
@@ -44,17 +46,17 @@ impl Matcher for AllBits {
                 late: true,
             },
             None => {
-                self.posted.push_back((recv, *asked));
+                self.posted.push_back((recv, *criteria));
                 Verdict::Posted(recv)
             }
         });
     }
 
-    fn arrive(&mut self, msg: MsgKey, carried: &Carried) {
+    fn arrive(&mut self, msg: MsgKey, header: &MessageHeader) {
         let compares = &mut self.compares;
-        let found = self.posted.iter().position(|(_, asked)| {
+        let found = self.posted.iter().position(|(_, criteria)| {
             *compares += 1;
-            fits(asked, carried)
+            fits(criteria, header)
         });
         self.verdicts
             .push(match found.and_then(|at| self.posted.remove(at)) {
@@ -64,19 +66,19 @@ impl Matcher for AllBits {
                     late: false,
                 },
                 None => {
-                    self.unexpected.push_back((msg, *carried));
+                    self.unexpected.push_back((msg, *header));
                     Verdict::Unexpected(msg)
                 }
             });
     }
 
-    fn cancel(&mut self, recv: RecvKey, _: &Asked) {
+    fn cancel(&mut self, recv: RecvKey, _: &Criteria) {
         self.posted.retain(|&(posted, _)| posted != recv);
         self.verdicts.push(Verdict::Cancelled(recv));
     }
 
-    fn probe(&mut self, asked: &Asked, take: bool) {
-        let at = self.find(asked);
+    fn probe(&mut self, criteria: &Criteria, take: bool) {
+        let at = self.find(criteria);
         let found = at
             .and_then(|at| self.unexpected.get(at))
             .map(|&(msg, _)| msg);
@@ -103,18 +105,18 @@ mod tests {
 
     #[test]
     fn every_compare_counts() {
-        let asked = |bits| {
+        let criteria = |bits| {
             let selector = Selector::new(SourceSel::Any, TagSel::Any);
-            Asked {
+            Criteria {
                 bits,
                 ignore: 0xf0,
                 comm: CommId(0),
                 selector,
             }
         };
-        let carried = |bits| {
+        let header = |bits| {
             let (source, tag) = (Rank::default(), Tag::default());
-            Carried {
+            MessageHeader {
                 bits,
                 envelope: Envelope {
                     comm: CommId(0),
@@ -124,13 +126,13 @@ mod tests {
             }
         };
         let mut lists = AllBits::default();
-        (1..4).for_each(|at| lists.post(RecvKey(at), &asked(at.into())));
+        (1..4).for_each(|at| lists.post(RecvKey(at), &criteria(at.into())));
         // The third of three fits; then none of two, so it waits.
-        lists.arrive(MsgKey(1), &carried(0x73));
-        lists.arrive(MsgKey(2), &carried(4));
+        lists.arrive(MsgKey(1), &header(0x73));
+        lists.arrive(MsgKey(2), &header(4));
         assert_eq!(lists.compares, 3 + 2);
-        lists.probe(&asked(5), true);
-        lists.post(RecvKey(4), &asked(4));
+        lists.probe(&criteria(5), true);
+        lists.post(RecvKey(4), &criteria(4));
         assert_eq!(lists.compares, 5 + 1 + 1);
         let mut verdicts = Vec::new();
         lists.settle(&mut verdicts);

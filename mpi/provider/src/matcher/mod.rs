@@ -13,7 +13,7 @@ use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 pub(crate) use all_bits::AllBits;
 pub(crate) use nic::NicMatcher;
-pub(crate) use rule::{Rule, tag_asked, tag_of};
+pub(crate) use rule::{Rule, requested_tag, tag_of};
 pub(crate) use software::SoftwareMatcher;
 
 /// A receive: its index in the endpoint's table. Reused once it has ended.
@@ -27,9 +27,9 @@ pub(crate) struct MsgKey(pub(crate) u32);
 /// A decision of the matcher, in the order of matching.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// The receive stands in the posted queue. Reported by the NIC only for a log.
+    /// The receive is in the posted queue. Reported by the NIC only for a log.
     Posted(RecvKey),
-    /// The message stands in the unexpected queue. Reported by the NIC only for a log.
+    /// The message is in the unexpected queue. Reported by the NIC only for a log.
     Unexpected(MsgKey),
     /// Receive and message matched; `late`: the message was there first.
     Matched {
@@ -45,7 +45,7 @@ pub(crate) enum Verdict {
 
 /// What a receive or probe accepts: the bits, and their translation by the rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Criteria {
     pub(crate) bits: u64,
     pub(crate) ignore: u64,
     pub(crate) comm: CommId,
@@ -54,7 +54,7 @@ pub(crate) struct Asked {
 
 /// What a message carries: the bits, and their translation by the rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Carried {
+pub(crate) struct MessageHeader {
     pub(crate) bits: u64,
     pub(crate) envelope: Envelope,
 }
@@ -64,17 +64,17 @@ pub(crate) struct Carried {
 /// Calls queue operations in order; [`settle`](Self::settle) returns the decisions. Before that an
 /// operation may have been executed or not.
 pub(crate) trait Matcher: std::fmt::Debug + Send {
-    fn post(&mut self, recv: RecvKey, asked: &Asked);
+    fn post(&mut self, recv: RecvKey, criteria: &Criteria);
 
     /// Enters a message.
-    fn arrive(&mut self, msg: MsgKey, carried: &Carried);
+    fn arrive(&mut self, msg: MsgKey, header: &MessageHeader);
 
     /// Cancels a receive that waits. The matcher was settled.
-    fn cancel(&mut self, recv: RecvKey, asked: &Asked);
+    fn cancel(&mut self, recv: RecvKey, criteria: &Criteria);
 
     /// Probes for the oldest unexpected message that fits. One probe at a time: settle before the
     /// next.
-    fn probe(&mut self, asked: &Asked, take: bool);
+    fn probe(&mut self, criteria: &Criteria, take: bool);
 
     /// Executes all operations and hands over the decisions.
     fn settle(&mut self, sink: &mut Vec<Verdict>);

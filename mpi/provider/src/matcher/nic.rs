@@ -6,7 +6,7 @@
 //! and the request names a receive.
 //!
 //! Where the calling thread runs the NIC, receives and messages need no queue: the NIC matches them
-//! in order ([`NicMatcher::post_now`], [`NicMatcher::row`]). Such a receive has its key as its
+//! in order ([`NicMatcher::post_now`], [`NicMatcher::batch`]). Such a receive has its key as its
 //! number on the NIC, and no request. What the NIC has no room for passes the queues, and so does
 //! everything if host threads run it or blocks are always shared.
 //!
@@ -17,8 +17,8 @@
 use std::collections::VecDeque;
 
 use dpa_model::{
-    ConfigError, Event, HostPort, Leader, Message, MessageRow, Monitor, Nic, NicConfig, Now, Pool,
-    RequestId, Round, SendError, Sender, Wait,
+    ConfigError, DirectResult, Event, HostPort, Leader, Message, MessageBatch, Monitor, Nic,
+    NicConfig, Pool, RequestId, Round, SendError, Sender, Wait,
 };
 use dpamatch::engine::Counter;
 use dpamatch::host::Software;
@@ -26,8 +26,8 @@ use dpamatch::registry::EngineOptions;
 use dpamatch_vocabulary::{CommId, Envelope, Hints, Rank, Selector, SourceSel, Tag, TagSel};
 
 use super::messages::Messages;
-use super::{Asked, Carried, Matcher, MsgKey, RecvKey, Verdict};
-use crate::endpoint::library::KeptOff;
+use super::{Criteria, Matcher, MessageHeader, MsgKey, RecvKey, Verdict};
+use crate::endpoint::library::SoftwareCommunicators;
 
 /// Records a match of a receive and a message. `None`: an unknown name.
 #[inline]
@@ -64,19 +64,19 @@ struct Home {
     waiting: u64,
 }
 
-/// A row of messages, see [`NicMatcher::row`].
-pub(crate) struct Row<'a> {
-    row: MessageRow<'a>,
+/// A batch of messages, see [`NicMatcher::batch`].
+pub(crate) struct Batch<'a> {
+    row: MessageBatch<'a>,
     waiting: &'a mut u64,
     counts: [&'a mut u64; 2],
 }
 
-impl Row<'_> {
+impl Batch<'_> {
     /// The receive that the next message takes.
     #[inline(always)]
     pub(crate) fn take(&mut self, source: Rank, tag: Tag) -> Option<RecvKey> {
         match self.row.take(source, tag) {
-            Now::Matched(number) => Some(RecvKey(number)),
+            DirectResult::Matched(number) => Some(RecvKey(number)),
             _ => None,
         }
     }
@@ -109,7 +109,7 @@ pub(crate) struct NicMatcher {
     tenants: Vec<Option<CommId>>,
     /// Numbers of communicators beyond the NIC's.
     beyond: u32,
-    kept_off: KeptOff,
+    kept_off: SoftwareCommunicators,
     homes: Vec<Home>,
     evictions: u64,
     arrivals: u64,
@@ -132,7 +132,10 @@ impl NicMatcher {
     ///
     /// # Errors
     /// [`ConfigError`] for a configuration that no NIC can be built from.
-    pub(crate) fn new(options: &EngineOptions, kept_off: KeptOff) -> Result<Self, ConfigError> {
+    pub(crate) fn new(
+        options: &EngineOptions,
+        kept_off: SoftwareCommunicators,
+    ) -> Result<Self, ConfigError> {
         // One queue for the one sender, and the shared queue that every NIC has.
         let config = NicConfig {
             bins: options.bins.get() as usize,
@@ -186,14 +189,14 @@ impl NicMatcher {
         matches!(self.runner, Runner::Caller(_))
     }
 
-    /// Posts a receive at once. [`Now::Queue`]: [`post`](Matcher::post) it.
+    /// Posts a receive directly. [`DirectResult::UseQueues`]: [`post`](Matcher::post) it.
     #[inline(always)]
     pub(crate) fn post_now(
         &mut self,
         recv: RecvKey,
         comm: CommId,
         selector: Selector,
-    ) -> Now<MsgKey> {
+    ) -> DirectResult<MsgKey> {
         debug_assert!(!self.busy);
         let Self {
             runner: Runner::Caller(leader),
@@ -201,35 +204,35 @@ impl NicMatcher {
             ..
         } = self
         else {
-            return Now::Queue;
+            return DirectResult::UseQueues;
         };
         let Some(Home {
             slot: Some(slot),
             waiting,
         }) = homes.get_mut(comm.0 as usize)
         else {
-            return Now::Queue;
+            return DirectResult::UseQueues;
         };
         match leader.post_now(CommId(*slot), selector, recv.0) {
-            Now::Waits => {
+            DirectResult::Unmatched => {
                 *waiting += 1;
                 self.short_posts += 1;
-                Now::Waits
+                DirectResult::Unmatched
             }
-            Now::Matched(arrival) => {
+            DirectResult::Matched(arrival) => {
                 *waiting -= 1;
                 self.short_posts += 1;
                 let (msg, _) = self.messages.remove(arrival).expect("a message that waits");
-                Now::Matched(msg)
+                DirectResult::Matched(msg)
             }
-            Now::Queue => Now::Queue,
+            DirectResult::UseQueues => DirectResult::UseQueues,
         }
     }
 
-    /// Messages of one communicator that take their receives at once. `None`: they belong in the
+    /// Messages of one communicator that take their receives directly. `None`: they belong in the
     /// queues.
     #[inline(always)]
-    pub(crate) fn row(&mut self, comm: CommId) -> Option<Row<'_>> {
+    pub(crate) fn batch(&mut self, comm: CommId) -> Option<Batch<'_>> {
         debug_assert!(!self.busy);
         let Self {
             runner: Runner::Caller(leader),
@@ -240,17 +243,17 @@ impl NicMatcher {
             return None;
         };
         let home = homes.get_mut(comm.0 as usize)?;
-        let row = leader.row(CommId(home.slot?))?;
+        let row = leader.batch(CommId(home.slot?))?;
         let counts = [&mut self.arrivals, &mut self.short_messages];
-        Some(Row {
+        Some(Batch {
             row,
             waiting: &mut home.waiting,
             counts,
         })
     }
 
-    /// Enters a message at once. [`Now::Queue`]: [`arrive`](Matcher::arrive) it.
-    pub(crate) fn arrive_now(&mut self, msg: MsgKey, envelope: &Envelope) -> Now<RecvKey> {
+    /// Enters a message directly. [`DirectResult::UseQueues`]: [`arrive`](Matcher::arrive) it.
+    pub(crate) fn arrive_now(&mut self, msg: MsgKey, envelope: &Envelope) -> DirectResult<RecvKey> {
         debug_assert!(!self.busy);
         let Self {
             runner: Runner::Caller(leader),
@@ -258,7 +261,7 @@ impl NicMatcher {
             ..
         } = self
         else {
-            return Now::Queue;
+            return DirectResult::UseQueues;
         };
         let comm = envelope.comm;
         let Some(Home {
@@ -266,29 +269,29 @@ impl NicMatcher {
             waiting,
         }) = homes.get_mut(comm.0 as usize)
         else {
-            return Now::Queue;
+            return DirectResult::UseQueues;
         };
         let now = match leader.arrive_now(&Envelope {
             comm: CommId(*slot),
             ..*envelope
         }) {
-            Now::Matched(number) => {
+            DirectResult::Matched(number) => {
                 *waiting -= 1;
-                Now::Matched(RecvKey(number))
+                DirectResult::Matched(RecvKey(number))
             }
-            Now::Waits => {
+            DirectResult::Unmatched => {
                 *waiting += 1;
                 self.messages.insert(self.arrivals, msg, comm);
-                Now::Waits
+                DirectResult::Unmatched
             }
-            Now::Queue => return Now::Queue,
+            DirectResult::UseQueues => return DirectResult::UseQueues,
         };
         self.arrivals += 1;
         self.short_messages += 1;
         now
     }
 
-    fn cancel_now(&mut self, recv: RecvKey, asked: &Asked) -> bool {
+    fn cancel_now(&mut self, recv: RecvKey, criteria: &Criteria) -> bool {
         debug_assert!(!self.busy);
         let Self {
             runner: Runner::Caller(leader),
@@ -301,11 +304,11 @@ impl NicMatcher {
         let Some(Home {
             slot: Some(slot),
             waiting,
-        }) = homes.get_mut(asked.comm.0 as usize)
+        }) = homes.get_mut(criteria.comm.0 as usize)
         else {
             return false;
         };
-        let cancelled = leader.cancel_now(CommId(*slot), asked.selector, recv.0);
+        let cancelled = leader.cancel_now(CommId(*slot), criteria.selector, recv.0);
         *waiting -= u64::from(cancelled);
         cancelled
     }
@@ -529,9 +532,9 @@ impl NicMatcher {
 }
 
 impl Matcher for NicMatcher {
-    fn post(&mut self, recv: RecvKey, asked: &Asked) {
-        let comm = self.waits_on_nic(asked.comm, asked.bits);
-        let request = match (asked.selector.source, asked.selector.tag) {
+    fn post(&mut self, recv: RecvKey, criteria: &Criteria) {
+        let comm = self.waits_on_nic(criteria.comm, criteria.bits);
+        let request = match (criteria.selector.source, criteria.selector.tag) {
             // Copied field by field: the caller has just written it in parts, and a read as a whole
             // would wait for those stores longer than the rest takes.
             (SourceSel::Rank(source), TagSel::Tag(tag)) => {
@@ -541,13 +544,13 @@ impl Matcher for NicMatcher {
                 };
                 self.request(comm, selector)
             }
-            _ => self.request(comm, asked.selector),
+            _ => self.request(comm, criteria.selector),
         };
         let slot = request.slot();
         if slot >= self.receives.len() {
-            self.receives.resize(slot + 1, (recv, asked.comm));
+            self.receives.resize(slot + 1, (recv, criteria.comm));
         }
-        self.receives[slot] = (recv, asked.comm);
+        self.receives[slot] = (recv, criteria.comm);
         let place = recv.0 as usize;
         if place >= self.requests.len() {
             self.requests.resize(place + 1, RequestId::NONE);
@@ -556,13 +559,13 @@ impl Matcher for NicMatcher {
         self.busy = true;
     }
 
-    fn arrive(&mut self, msg: MsgKey, carried: &Carried) {
-        let comm = self.waits_on_nic(carried.envelope.comm, carried.bits);
+    fn arrive(&mut self, msg: MsgKey, header: &MessageHeader) {
+        let comm = self.waits_on_nic(header.envelope.comm, header.bits);
         self.messages
-            .insert(self.arrivals, msg, carried.envelope.comm);
+            .insert(self.arrivals, msg, header.envelope.comm);
         let envelope = Envelope {
             comm,
-            ..carried.envelope
+            ..header.envelope
         };
         while self.sender.try_send(envelope, &[], 0) == Err(SendError::ReceiverNotReady) {
             self.step();
@@ -571,8 +574,8 @@ impl Matcher for NicMatcher {
         self.busy = true;
     }
 
-    fn cancel(&mut self, recv: RecvKey, asked: &Asked) {
-        if self.cancel_now(recv, asked) {
+    fn cancel(&mut self, recv: RecvKey, criteria: &Criteria) {
+        if self.cancel_now(recv, criteria) {
             return self.verdicts.push(Verdict::Cancelled(recv));
         }
         let request = self
@@ -587,9 +590,9 @@ impl Matcher for NicMatcher {
         self.busy = true;
     }
 
-    fn probe(&mut self, asked: &Asked, take: bool) {
-        let comm = self.on_nic(asked.comm, asked.bits);
-        while self.port.probe(comm, asked.selector, take, 0).is_err() {
+    fn probe(&mut self, criteria: &Criteria, take: bool) {
+        let comm = self.on_nic(criteria.comm, criteria.bits);
+        while self.port.probe(comm, criteria.selector, take, 0).is_err() {
             self.step();
         }
         self.probing = true;

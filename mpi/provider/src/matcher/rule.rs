@@ -2,7 +2,7 @@
 //!
 //! libfabric matches a receive and a message when their bits agree wherever the receive's mask does
 //! not say "ignore". MPI libraries use few masks. They put the tag into the low 31 bits,
-//! and ignore all of them for `MPI_ANY_TAG`; above them stands the communicator's context. A few of
+//! and ignore all of them for `MPI_ANY_TAG`; the communicator's context is above them. A few of
 //! the high bits belong to the protocol (a synchronous send, say), and every receive from the user
 //! ignores them: here *protocol bits*.
 //!
@@ -11,7 +11,7 @@
 //! bits. The rule is exact as long as
 //! - no other mask is used, and
 //! - in one communicator either all receives ignore the protocol bits, or none does and no message
-//!   has a protocol bit that differs from the receives'. A library with contexts of its own for
+//!   has a protocol bit that differs from the receives'. A library with separate contexts for
 //!   control messages satisfies this.
 //!
 //! If a receive or message would make it inexact, the rule returns `None`, and the endpoint
@@ -108,12 +108,12 @@ impl Rule {
 
     /// Whether this mask teaches the protocol bits. The rule then changes, and both queues must be
     /// entered anew.
-    pub(crate) fn learns(&self, ignore: u64) -> bool {
+    pub(crate) fn has_new_protocol(&self, ignore: u64) -> bool {
         !self.learned && ignore & !TAG_BITS != 0
     }
 
     /// The rule after that mask, without communicators.
-    pub(crate) fn taught(ignore: u64) -> Self {
+    pub(crate) fn with_protocol(ignore: u64) -> Self {
         Self {
             protocol: ignore & !TAG_BITS,
             learned: true,
@@ -187,7 +187,7 @@ pub(crate) fn tag_of(bits: u64) -> Tag {
 }
 
 #[inline(always)]
-pub(crate) fn tag_asked(bits: u64, ignore: u64) -> TagSel {
+pub(crate) fn requested_tag(bits: u64, ignore: u64) -> TagSel {
     if ignore & TAG_BITS == 0 {
         TagSel::Tag(tag_of(bits))
     } else {
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_rule_ends_where_it_would_be_inexact() {
         for order in 0..5_u32.pow(4) {
-            let mut rule = Rule::taught(PROTOCOL);
+            let mut rule = Rule::with_protocol(PROTOCOL);
             let (mut ignoring, mut comparing, mut marked) = (false, false, false);
             for place in 0..4 {
                 let step = order / 5_u32.pow(place) % 5;
@@ -235,7 +235,11 @@ mod tests {
                 }
             }
         }
-        let fits = |ignore| Rule::taught(PROTOCOL).receive(BITS, ignore).is_some();
+        let fits = |ignore| {
+            Rule::with_protocol(PROTOCOL)
+                .receive(BITS, ignore)
+                .is_some()
+        };
         let masks = [
             0,
             TAG_BITS,

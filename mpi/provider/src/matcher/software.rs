@@ -2,7 +2,7 @@
 
 use dpamatch::engine::{Counter, Engine, MsgId, RecvId};
 
-use super::{Asked, Carried, Matcher, MsgKey, RecvKey, Verdict};
+use super::{Criteria, Matcher, MessageHeader, MsgKey, RecvKey, Verdict};
 
 pub(crate) struct SoftwareMatcher {
     engine: Box<dyn Engine>,
@@ -25,10 +25,10 @@ impl SoftwareMatcher {
 }
 
 impl Matcher for SoftwareMatcher {
-    fn post(&mut self, recv: RecvKey, asked: &Asked) {
+    fn post(&mut self, recv: RecvKey, criteria: &Criteria) {
         let msg = self
             .engine
-            .post(RecvId(recv.0.into()), asked.comm, asked.selector);
+            .post(RecvId(recv.0.into()), criteria.comm, criteria.selector);
         self.verdicts
             .push(msg.map_or(Verdict::Posted(recv), |msg| Verdict::Matched {
                 recv,
@@ -37,8 +37,8 @@ impl Matcher for SoftwareMatcher {
             }));
     }
 
-    fn arrive(&mut self, msg: MsgKey, carried: &Carried) {
-        let recv = self.engine.arrive(MsgId(msg.0.into()), carried.envelope);
+    fn arrive(&mut self, msg: MsgKey, header: &MessageHeader) {
+        let recv = self.engine.arrive(MsgId(msg.0.into()), header.envelope);
         self.verdicts.push(
             recv.map_or(Verdict::Unexpected(msg), |recv| Verdict::Matched {
                 recv: RecvKey(recv.0 as u32),
@@ -48,16 +48,16 @@ impl Matcher for SoftwareMatcher {
         );
     }
 
-    fn cancel(&mut self, recv: RecvKey, _: &Asked) {
+    fn cancel(&mut self, recv: RecvKey, _: &Criteria) {
         if self.engine.cancel(RecvId(recv.0.into())) {
             self.verdicts.push(Verdict::Cancelled(recv));
         }
     }
 
-    fn probe(&mut self, asked: &Asked, take: bool) {
+    fn probe(&mut self, criteria: &Criteria, take: bool) {
         let found = match take {
-            true => self.engine.mprobe(asked.comm, asked.selector),
-            false => self.engine.probe(asked.comm, asked.selector),
+            true => self.engine.mprobe(criteria.comm, criteria.selector),
+            false => self.engine.probe(criteria.comm, criteria.selector),
         };
         self.verdicts.push(Verdict::Probed {
             found: found.map(key),

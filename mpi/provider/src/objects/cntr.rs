@@ -44,7 +44,7 @@ pub(super) unsafe extern "C" fn open(
             gate: domain.gate.clone(),
             index,
         }
-        .give(out);
+        .write_to(out);
     }
     0
 }
@@ -66,7 +66,7 @@ unsafe extern "C" fn close(counter: *mut Fid) -> c_int {
 ///
 /// # Safety
 /// A counter of this provider.
-unsafe fn look<R>(counter: *mut FidCntr, inside: impl FnOnce(&mut Counter) -> R) -> R {
+unsafe fn progress_and_read<R>(counter: *mut FidCntr, inside: impl FnOnce(&mut Counter) -> R) -> R {
     // SAFETY: the caller's promise.
     unsafe { Object::<FidCntr>::of(counter) }.enter(|state, index| {
         let endpoints = std::mem::take(&mut state.common.counters[index].endpoints);
@@ -82,19 +82,19 @@ macro_rules! numbers {
     ($($read:ident, $add:ident, $set:ident: $number:ident;)*) => {$(
         unsafe extern "C" fn $read(counter: *mut FidCntr) -> u64 {
             // SAFETY: see `objects`.
-            unsafe { look(counter, |counter| counter.$number) }
+            unsafe { progress_and_read(counter, |counter| counter.$number) }
         }
 
         unsafe extern "C" fn $add(counter: *mut FidCntr, value: u64) -> c_int {
             let add = |counter: &mut Counter| counter.$number = counter.$number.wrapping_add(value);
             // SAFETY: see `objects`.
-            unsafe { look(counter, add) };
+            unsafe { progress_and_read(counter, add) };
             0
         }
 
         unsafe extern "C" fn $set(counter: *mut FidCntr, value: u64) -> c_int {
             // SAFETY: see `objects`.
-            unsafe { look(counter, |counter| counter.$number = value) };
+            unsafe { progress_and_read(counter, |counter| counter.$number = value) };
             0
         }
     )*};
@@ -122,10 +122,11 @@ pub(crate) unsafe fn wait_by(
 ) -> c_int {
     let mut wait = Wait::new(clock, timeout);
     // SAFETY: see `objects`.
-    let errors = unsafe { look(counter, |counter| counter.errors) };
+    let errors = unsafe { progress_and_read(counter, |counter| counter.errors) };
     loop {
         // SAFETY: see `objects`.
-        let (value, now) = unsafe { look(counter, |counter| (counter.value, counter.errors)) };
+        let (value, now) =
+            unsafe { progress_and_read(counter, |counter| (counter.value, counter.errors)) };
         if value >= threshold {
             return 0;
         }

@@ -31,7 +31,7 @@ pub(super) unsafe extern "C" fn open(
             gate: Arc::new(Gate::new(state, promised)),
             index: 0,
         }
-        .give(out);
+        .write_to(out);
     }
     0
 }

@@ -89,7 +89,7 @@ pub(super) unsafe extern "C" fn open(
             gate: domain.gate.clone(),
             index,
         }
-        .give(out);
+        .write_to(out);
     }
     0
 }

@@ -73,7 +73,7 @@ unsafe fn do_receive(endpoint: *mut FidEp, flags: Flags, receive: Receive<'_>) -
 /// Reads one argument from the stack. The compiler would read two adjacent ones together, and the
 /// processor would wait until both have left the store buffer: a seventh of a receive's time.
 #[inline(always)]
-fn apart(mut argument: *mut c_void) -> *mut c_void {
+fn opaque(mut argument: *mut c_void) -> *mut c_void {
     // SAFETY: it has no instruction, which the compiler does not know.
     unsafe {
         std::arch::asm!("/*{0}*/", inout(reg) argument, options(pure, readonly, nostack));
@@ -151,7 +151,7 @@ macro_rules! operations {
                 $($tag: u64, $ignore: u64,)?
                 context: *mut c_void,
             ) -> isize {
-                let (iov, context) = (one(start, length), apart(context));
+                let (iov, context) = (one(start, length), opaque(context));
                 let receive = to_receive(&iov, from, optional!($(($tag, $ignore))?), context);
                 // SAFETY: see `objects`.
                 unsafe { do_receive(ep, Flags::Endpoint, receive) }
@@ -249,7 +249,7 @@ macro_rules! operations {
                 $($tag: u64,)?
                 context: *mut c_void,
             ) -> isize {
-                let (iov, context) = (one(start, length), apart(context));
+                let (iov, context) = (one(start, length), opaque(context));
                 let send = to_send(&iov, to, optional!($($tag)?), context);
                 // SAFETY: see `objects`.
                 unsafe {

@@ -70,7 +70,7 @@ impl<C> Object<C> {
     ///
     /// # Safety
     /// `out` is the program's place for it.
-    unsafe fn give(self, out: *mut *mut C) {
+    unsafe fn write_to(self, out: *mut *mut C) {
         // SAFETY: the caller's promise; the object's address is that of its first field.
         unsafe { *out = Box::into_raw(Box::new(self)).cast() };
     }

@@ -82,7 +82,7 @@ unsafe fn register(domain: *mut Fid, wanted: &Wanted, out: *mut *mut FidMr) -> c
             gate: domain.gate.clone(),
             index: 0,
         }
-        .give(out);
+        .write_to(out);
     }
     0
 }

@@ -1,4 +1,4 @@
-//! Silent peers: polls read their bells in place of their rings.
+//! Silent peers: polls read their bells instead of their rings.
 
 use super::rogue::totals;
 use super::side::{Side, pattern};
@@ -128,8 +128,8 @@ fn polls_read_no_ring_of_a_silent_peer() {
     }
 }
 
-/// Messages of all peers at once, first of peers that have no bells yet, then by their bells: they
-/// all come, each peer's in order.
+/// Messages of all peers at the same time, first of peers that have no bells yet, then by their
+/// bells: they all come, each peer's in order.
 #[test]
 fn bells_bring_the_messages_of_all_peers() {
     let count = FEW + 60;

@@ -137,7 +137,7 @@ fn each_number_of_the_statistics_is_exact() {
     assert_eq!(b.wait(&[&c]).entry.len, 80_000);
     let mut untagged = [0_u8; 9];
     let (start, any) = (untagged.as_mut_ptr().cast(), FI_ADDR_UNSPEC);
-    // SAFETY: the buffer lives until the receive is over; an injected one is free at once.
+    // SAFETY: the buffer lives until the receive is over; an injected one is free on return.
     unsafe {
         assert_eq!(
             call!(b.ep, msg, recv, start, 9, null_mut(), any, 40 as *mut _),

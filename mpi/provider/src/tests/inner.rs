@@ -117,7 +117,7 @@ fn two_senders_do_not_wait_for_each_other() {
     assert!(buffers.iter().flatten().all(|buffer| *buffer == bytes));
 }
 
-/// The stream may tell of the end before the last frames have come: none is lost.
+/// The stream may report the end before the last frames have come: none is lost.
 #[test]
 fn a_peer_that_has_closed_leaves_its_messages() {
     let (a, b, to_b, _) = two(NAMES[0]);

@@ -55,7 +55,7 @@ pub(super) fn exchange(a: &Side, b: &Side, to_b: u64, to_a: u64) {
     }
 }
 
-/// Long data pass a ring of their own, which holds more than a turn reads; short ones keep to the
+/// Long data pass a separate ring, which holds more than a turn reads; short ones keep to the
 /// usual ring.
 #[test]
 fn long_data_in_pieces_take_few_turns() {
@@ -87,7 +87,7 @@ fn long_data_in_pieces_take_few_turns() {
     assert!(turns < 150, "{turns} turns");
 }
 
-/// A receiver with many unexpected messages has no more data of long ones sent at once.
+/// A receiver with many unexpected messages has no more data of long ones sent immediately.
 #[test]
 fn data_of_long_messages_stay_where_many_are_unexpected() {
     let (a, b, to_b, to_a) = pair(|_| ());
@@ -286,7 +286,7 @@ fn one_buffer_for_many_untagged_messages() {
         for number in 0..5_u8 {
             let bytes = [number; 50];
             let (start, length) = (bytes.as_ptr().cast(), bytes.len());
-            // SAFETY: injected: the buffer is free at once.
+            // SAFETY: injected: the buffer is free on return.
             assert_eq!(unsafe { call!(a.ep, msg, inject, start, length, to_b) }, 0);
         }
         let last = if least > 50_usize { 2 } else { 3 };

@@ -23,10 +23,10 @@ fn zeros<T>() -> T {
 
 /// What was called, and what came back.
 #[derive(Default)]
-struct Said(String);
+struct Transcript(String);
 
-impl Said {
-    fn say(&mut self, what: &str, value: impl Debug) {
+impl Transcript {
+    fn record(&mut self, what: &str, value: impl Debug) {
         let _ = writeln!(self.0, "{what}: {value:?}");
     }
 }
@@ -39,48 +39,48 @@ fn closed<T>(object: *mut T) -> c_int {
 
 #[test]
 fn each_call_on_an_object_returns_what_it_says() {
-    let mut said = Said::default();
+    let mut transcript = Transcript::default();
     let (a, b, to_b, to_a) = pair(|_| ());
     // SAFETY: all objects are alive until they are closed, and each result has a place.
     unsafe {
-        fabric(&mut said);
-        queues(&mut said, &a, &b, to_b);
-        counters(&mut said, &a, &b, to_b, to_a);
-        vectors(&mut said, &a, &b);
-        endpoints(&mut said, &a, &b);
-        regions(&mut said, &a);
-        sleepers(&mut said);
+        fabric(&mut transcript);
+        queues(&mut transcript, &a, &b, to_b);
+        counters(&mut transcript, &a, &b, to_b, to_a);
+        vectors(&mut transcript, &a, &b);
+        endpoints(&mut transcript, &a, &b);
+        regions(&mut transcript, &a);
+        sleepers(&mut transcript);
     }
-    assert_eq!(said.0, include_str!("objects.txt"));
+    assert_eq!(transcript.0, include_str!("objects.txt"));
 }
 
-fn fabric(said: &mut Said) {
+fn fabric(transcript: &mut Transcript) {
     // SAFETY: the objects are alive until they are closed.
     unsafe {
         let (mut fabric, mut queue) = (null_mut(), null_mut::<FidEq>());
         let mut attr: FabricAttr = zeros();
         attr.api_version = 70_000;
         let opened = objects::fabric(&raw mut attr, &mut fabric, 5 as *mut _);
-        said.say(
+        transcript.record(
             "fabric",
             (opened, (*fabric).api_version, (*fabric).fid.fclass),
         );
-        said.say("fabric's context", (*fabric).fid.context);
-        said.say(
+        transcript.record("fabric's context", (*fabric).fid.context);
+        transcript.record(
             "passive_ep",
             call!(fabric, ops, passive_ep, null_mut(), null_mut(), null_mut()),
         );
-        said.say(
+        transcript.record(
             "wait_open",
             call!(fabric, ops, wait_open, null_mut(), null_mut()),
         );
         let fid = fabric.cast::<Fid>();
-        said.say("fabric bind", call!(fid, ops, bind, null_mut(), 0));
-        said.say(
+        transcript.record("fabric bind", call!(fid, ops, bind, null_mut(), 0));
+        transcript.record(
             "fabric control",
             call!(fid, ops, control, FI_ENABLE, null_mut()),
         );
-        said.say(
+        transcript.record(
             "fabric ops_open",
             call!(fid, ops, ops_open, null(), 0, null_mut(), null_mut()),
         );
@@ -92,22 +92,22 @@ fn fabric(said: &mut Said) {
                 queue = null_mut();
             }
             let opened = call!(fabric, ops, eq_open, &raw mut attr, &mut queue, null_mut());
-            said.say("eq_open", (wait, opened));
+            transcript.record("eq_open", (wait, opened));
         }
         let mut attr: EqAttr = zeros();
         attr.size = 2;
         let opened = call!(fabric, ops, eq_open, &raw mut attr, &mut queue, 6 as *mut _);
-        said.say("eq_open of 2", opened);
+        transcript.record("eq_open of 2", opened);
         let (mut event, mut buffer) = (0, [0_u8; 8]);
         let to: *mut c_void = buffer.as_mut_ptr().cast();
-        said.say(
+        transcript.record(
             "eq read of none",
             call!(queue, ops, read, &mut event, to, 8, 0),
         );
-        said.say("eq readerr", call!(queue, ops, readerr, null_mut(), 0));
+        transcript.record("eq readerr", call!(queue, ops, readerr, null_mut(), 0));
         for (event, text) in [(11, &b"one"[..]), (12, b"three"), (13, b"many")] {
             let from = text.as_ptr().cast();
-            said.say(
+            transcript.record(
                 "eq write",
                 call!(queue, ops, write, event, from, text.len(), 0),
             );
@@ -123,9 +123,9 @@ fn fabric(said: &mut Said) {
                 length,
                 flags
             );
-            said.say("eq read", (got, event, String::from_utf8_lossy(&buffer)));
+            transcript.record("eq read", (got, event, String::from_utf8_lossy(&buffer)));
         }
-        said.say(
+        transcript.record(
             "eq sread",
             call!(queue, ops, sread, &mut event, to, 8, 1, 0),
         );
@@ -141,19 +141,19 @@ fn fabric(said: &mut Said) {
             let start = text.as_mut_ptr().cast();
             let whole = call!(queue, ops, strerror, error, null(), start, 6);
             let whole = CStr::from_ptr(whole).to_string_lossy();
-            said.say(
+            transcript.record(
                 "eq strerror",
                 (error, whole, String::from_utf8_lossy(&text)),
             );
         }
-        said.say("eq close", closed(queue));
-        said.say("fabric close", closed(fabric));
+        transcript.record("eq close", closed(queue));
+        transcript.record("fabric close", closed(fabric));
     }
 }
 
 /// # Safety
 /// The sides are alive.
-unsafe fn queues(said: &mut Said, a: &Side, b: &Side, to_b: u64) {
+unsafe fn queues(transcript: &mut Transcript, a: &Side, b: &Side, to_b: u64) {
     // SAFETY: the objects are alive until they are closed.
     unsafe {
         for format in (FI_CQ_FORMAT_UNSPEC..=FI_CQ_FORMAT_TAGGED).chain([99]) {
@@ -167,18 +167,18 @@ unsafe fn queues(said: &mut Said, a: &Side, b: &Side, to_b: u64) {
                 &mut queue,
                 7 as *mut _
             );
-            said.say("cq_open", (format, opened, attr.format));
+            transcript.record("cq_open", (format, opened, attr.format));
             if opened != 0 {
                 continue;
             }
-            said.say("cq", ((*queue).fid.fclass, (*queue).fid.context));
+            transcript.record("cq", ((*queue).fid.fclass, (*queue).fid.context));
             let fid = b.ep.cast::<Fid>();
-            said.say("bind", call!(fid, ops, bind, queue.cast(), FI_RECV));
+            transcript.record("bind", call!(fid, ops, bind, queue.cast(), FI_RECV));
             let (mut here, mut words) = ([0; 4], [u64::MAX; 36]);
             assert_eq!(b.receive(&mut here, FI_ADDR_UNSPEC, (0x77, 0), 21), 0);
             a.send_now(b"abc", to_b, 0x77, 22);
             if format == FI_CQ_FORMAT_CONTEXT {
-                said.say("cq of sends", (0..200).any(|_| b.read().is_some()));
+                transcript.record("cq of sends", (0..200).any(|_| b.read().is_some()));
             }
             let mut from = [99; 6];
             let got = loop {
@@ -196,16 +196,16 @@ unsafe fn queues(said: &mut Said, a: &Side, b: &Side, to_b: u64) {
                 .iter()
                 .map(|word| format!("{word:x}"))
                 .collect::<Vec<_>>();
-            said.say("cq read", (got, &from[..2], text));
+            transcript.record("cq read", (got, &from[..2], text));
             assert_eq!(a.wait(&[b]).context(), 22);
-            said.say(
+            transcript.record(
                 "cq readerr of none",
                 call!(queue, ops, readerr, &mut zeros(), 0),
             );
-            said.say("cq close while it is bound", closed(queue));
+            transcript.record("cq close while it is bound", closed(queue));
             let fid = b.ep.cast::<Fid>();
             // Another takes its place. It stays open, since the endpoint still has it.
-            said.say("bind", call!(fid, ops, bind, b.queue.cast(), FI_RECV));
+            transcript.record("bind", call!(fid, ops, bind, b.queue.cast(), FI_RECV));
         }
         for wait in [FI_WAIT_NONE, FI_WAIT_YIELD, FI_WAIT_UNSPEC, FI_WAIT_FD, 2] {
             let (mut attr, mut queue): (CqAttr, _) = (zeros(), null_mut());
@@ -218,41 +218,41 @@ unsafe fn queues(said: &mut Said, a: &Side, b: &Side, to_b: u64) {
                 &mut queue,
                 null_mut()
             );
-            said.say("cq_open to wait", (wait, opened));
+            transcript.record("cq_open to wait", (wait, opened));
             if opened != 0 {
                 continue;
             }
             let (fid, mut kind, mut place) = (queue.cast::<Fid>(), -1, -1);
             let to = (&raw mut kind).cast();
-            said.say(
+            transcript.record(
                 "GETWAITOBJ",
                 (call!(fid, ops, control, FI_GETWAITOBJ, to), kind),
             );
             let to = (&raw mut place).cast();
-            said.say(
+            transcript.record(
                 "GETWAIT",
                 (call!(fid, ops, control, FI_GETWAIT, to), place > 0),
             );
-            said.say(
+            transcript.record(
                 "cq control",
                 call!(fid, ops, control, FI_ENABLE, null_mut()),
             );
             let mut words = [0_u64; 6];
             let to = words.as_mut_ptr().cast();
-            said.say("cq sread", call!(queue, ops, sread, to, 1, null(), 1));
-            said.say("cq signal", call!(queue, ops, signal));
-            said.say(
+            transcript.record("cq sread", call!(queue, ops, sread, to, 1, null(), 1));
+            transcript.record("cq signal", call!(queue, ops, signal));
+            transcript.record(
                 "cq sread, signalled",
                 call!(queue, ops, sread, to, 1, null(), -1),
             );
-            said.say("cq close", closed(queue));
+            transcript.record("cq close", closed(queue));
         }
     }
 }
 
 /// # Safety
 /// The sides are alive.
-unsafe fn counters(said: &mut Said, a: &Side, b: &Side, to_b: u64, to_a: u64) {
+unsafe fn counters(transcript: &mut Transcript, a: &Side, b: &Side, to_b: u64, to_a: u64) {
     // SAFETY: the objects are alive until they are closed.
     unsafe {
         let mut counter = null_mut();
@@ -272,9 +272,9 @@ unsafe fn counters(said: &mut Said, a: &Side, b: &Side, to_b: u64, to_a: u64) {
                 &mut counter,
                 null_mut()
             );
-            said.say("cntr_open", (wait, events, opened));
+            transcript.record("cntr_open", (wait, events, opened));
             if opened == 0 {
-                said.say("cntr close", closed(counter));
+                transcript.record("cntr close", closed(counter));
             }
         }
         let opened = call!(
@@ -285,25 +285,25 @@ unsafe fn counters(said: &mut Said, a: &Side, b: &Side, to_b: u64, to_a: u64) {
             &mut counter,
             8 as *mut _
         );
-        said.say("cntr_open", opened);
-        said.say("cntr", ((*counter).fid.fclass, (*counter).fid.context));
-        said.say("set", call!(counter, ops, set, 40));
-        said.say("add", call!(counter, ops, add, 2));
-        said.say("seterr", call!(counter, ops, seterr, 5));
-        said.say("adderr", call!(counter, ops, adderr, 2));
-        said.say(
+        transcript.record("cntr_open", opened);
+        transcript.record("cntr", ((*counter).fid.fclass, (*counter).fid.context));
+        transcript.record("set", call!(counter, ops, set, 40));
+        transcript.record("add", call!(counter, ops, add, 2));
+        transcript.record("seterr", call!(counter, ops, seterr, 5));
+        transcript.record("adderr", call!(counter, ops, adderr, 2));
+        transcript.record(
             "read",
             (call!(counter, ops, read), call!(counter, ops, readerr)),
         );
         for threshold in [41, 42, 43] {
-            said.say("wait", (threshold, call!(counter, ops, wait, threshold, 1)));
+            transcript.record("wait", (threshold, call!(counter, ops, wait, threshold, 1)));
         }
-        said.say("cntr close", closed(counter));
+        transcript.record("cntr close", closed(counter));
         // One counter for sends, one for receives, one for writes; and counts that differ.
         let (mut counters, fid) = ([null_mut(); 3], a.ep.cast::<Fid>());
         for (counter, flags) in counters.iter_mut().zip([FI_SEND, FI_RECV, FI_WRITE]) {
             call!(a.domain, ops, cntr_open, null_mut(), counter, null_mut());
-            said.say(
+            transcript.record(
                 "bind",
                 (flags, call!(fid, ops, bind, counter.cast(), flags)),
             );
@@ -336,21 +336,21 @@ unsafe fn counters(said: &mut Said, a: &Side, b: &Side, to_b: u64, to_a: u64) {
             call!(a.ep, rma, write, start, 7, none, to_b, to, key, none),
             0
         );
-        said.say(
+        transcript.record(
             "write",
             (a.wait(&[b]).err, String::from_utf8_lossy(&memory[..7])),
         );
         for counter in counters {
-            said.say(
+            transcript.record(
                 "counted",
                 (call!(counter, ops, read), call!(counter, ops, readerr)),
             );
         }
-        said.say("wait", call!(counters[0], ops, wait, 4, -1));
+        transcript.record("wait", call!(counters[0], ops, wait, 4, -1));
         // Reading a counter makes progress.
         assert_eq!(a.receive(&mut here, FI_ADDR_UNSPEC, (4, 0), 5), 0);
         b.send_now(b"x", to_a, 4, 0);
-        said.say(
+        transcript.record(
             "by reads",
             (0..1000).map(|_| call!(counters[1], ops, read)).max(),
         );
@@ -358,18 +358,18 @@ unsafe fn counters(said: &mut Said, a: &Side, b: &Side, to_b: u64, to_a: u64) {
         // So does reading the queue, on the short path too.
         assert_eq!(a.receive(&mut here, FI_ADDR_UNSPEC, (4, 0), 6), 0);
         b.send_now(b"x", to_a, 4, 0);
-        said.say(
+        transcript.record(
             "counted",
             (a.wait(&[b]).context(), call!(counters[1], ops, read)),
         );
-        said.say("close", counters.map(closed));
-        said.say("close", closed(region));
+        transcript.record("close", counters.map(closed));
+        transcript.record("close", closed(region));
     }
 }
 
 /// # Safety
 /// The sides are alive.
-unsafe fn vectors(said: &mut Said, a: &Side, b: &Side) {
+unsafe fn vectors(transcript: &mut Transcript, a: &Side, b: &Side) {
     // SAFETY: the objects are alive until they are closed.
     unsafe {
         let (mut vector, mut queue, mut fabric) = (null_mut(), null_mut(), null_mut());
@@ -391,9 +391,9 @@ unsafe fn vectors(said: &mut Said, a: &Side, b: &Side) {
                 &mut vector,
                 9 as *mut _
             );
-            said.say("av_open", (kind, flags, !name.is_null(), opened, attr.kind));
+            transcript.record("av_open", (kind, flags, !name.is_null(), opened, attr.kind));
             if opened == 0 {
-                said.say("av close", closed(vector));
+                transcript.record("av close", closed(vector));
             }
         }
         let mut attr: AvAttr = zeros();
@@ -405,14 +405,14 @@ unsafe fn vectors(said: &mut Said, a: &Side, b: &Side) {
             &mut vector,
             9 as *mut _
         );
-        said.say("av", ((*vector).fid.fclass, (*vector).fid.context));
+        transcript.record("av", ((*vector).fid.fclass, (*vector).fid.context));
         // Two names, with one between them that is none.
         let names = [b.name(), [0; Address::LENGTH], a.name(), b.name()].concat();
         let mut rows = [70; 4];
         let from = names.as_ptr().cast();
         let to = rows.as_mut_ptr();
         let inserted = call!(vector, ops, insert, from, 4, to, 0, null_mut());
-        said.say("insert", (inserted, rows));
+        transcript.record("insert", (inserted, rows));
         let place = |row: u64| {
             let (mut bytes, mut length) = ([0_u8; Address::LENGTH], Address::LENGTH);
             let code = call!(
@@ -427,7 +427,7 @@ unsafe fn vectors(said: &mut Said, a: &Side, b: &Side) {
             (row, code, length, whose.map(|side| ["a", "b"][side]))
         };
         for row in 0..4 {
-            said.say("lookup", place(row));
+            transcript.record("lookup", place(row));
         }
         let (mut bytes, mut length) = ([7_u8; 8], 4);
         call!(
@@ -438,22 +438,22 @@ unsafe fn vectors(said: &mut Said, a: &Side, b: &Side) {
             bytes.as_mut_ptr().cast(),
             &mut length
         );
-        said.say(
+        transcript.record(
             "lookup with room for 4",
             (bytes[..4] == b.name()[..4], &bytes[4..], length),
         );
         for mut gone in [[0, 1], [0, 1], [7, 2]] {
-            said.say(
+            transcript.record(
                 "remove",
                 (gone, call!(vector, ops, remove, gone.as_mut_ptr(), 2, 0)),
             );
             for row in 0..3 {
-                said.say("lookup", place(row));
+                transcript.record("lookup", place(row));
             }
         }
         let inserted = call!(vector, ops, insert, from, 1, null_mut(), 0, null_mut());
-        said.say("insert", (inserted, place(2), place(1), place(0)));
-        said.say(
+        transcript.record("insert", (inserted, place(2), place(1), place(0)));
+        transcript.record(
             "insertsvc",
             call!(vector, ops, insertsvc, null(), null(), to, 0, null_mut()),
         );
@@ -469,110 +469,110 @@ unsafe fn vectors(said: &mut Said, a: &Side, b: &Side) {
             0,
             null_mut()
         );
-        said.say("insertsym", sym);
+        transcript.record("insertsym", sym);
 
         for room in [0, 5, 60] {
             let (mut text, mut length) = ([b'-'; 64], room);
             let start = text.as_mut_ptr().cast();
             let second = names[Address::LENGTH..].as_ptr().cast();
             call!(vector, ops, straddr, second, start, &mut length);
-            said.say(
+            transcript.record(
                 "straddr",
                 (room, length, String::from_utf8_lossy(&text[..24])),
             );
             let mut length = room;
             call!(vector, ops, straddr, from, start, &mut length);
-            said.say(
+            transcript.record(
                 "straddr of one",
                 (length, String::from_utf8_lossy(&text[..11])),
             );
         }
         let fid = vector.cast::<Fid>();
-        said.say(
+        transcript.record(
             "av bind of a queue",
             call!(fid, ops, bind, a.queue.cast(), 0),
         );
         objects::fabric(null_mut(), &mut fabric, null_mut());
         call!(fabric, ops, eq_open, null_mut(), &mut queue, null_mut());
-        said.say("av bind", call!(fid, ops, bind, queue.cast(), 0));
+        transcript.record("av bind", call!(fid, ops, bind, queue.cast(), 0));
         let inserted = call!(vector, ops, insert, from, 3, to, 0, 31 as *mut _);
-        said.say("insert, told by an event", (inserted, rows));
+        transcript.record("insert, told by an event", (inserted, rows));
         let (mut event, mut entry): (u32, EqEntry) = (0, zeros());
         let got = call!(queue, ops, read, &mut event, (&raw mut entry).cast(), 24, 0);
-        said.say(
+        transcript.record(
             "event",
             (got, event, entry.context, entry.data, entry.fid == fid),
         );
         for object in [fid, queue.cast(), fabric.cast()] {
-            said.say("close", closed(object));
+            transcript.record("close", closed(object));
         }
     }
 }
 
 /// # Safety
 /// The side is alive.
-unsafe fn endpoints(said: &mut Said, a: &Side, b: &Side) {
+unsafe fn endpoints(transcript: &mut Transcript, a: &Side, b: &Side) {
     // SAFETY: the objects are alive until they are closed.
     unsafe {
         let (domain, ep, none) = (a.domain, a.ep, null_mut());
-        said.say(
+        transcript.record(
             "scalable_ep",
             call!(domain, ops, scalable_ep, null_mut(), null_mut(), none),
         );
-        said.say(
+        transcript.record(
             "stx_ctx",
             call!(domain, ops, stx_ctx, none, null_mut(), none),
         );
-        said.say(
+        transcript.record(
             "srx_ctx",
             call!(domain, ops, srx_ctx, none, null_mut(), none),
         );
-        said.say(
+        transcript.record(
             "query_atomic",
             call!(domain, ops, query_atomic, 0, 0, none, 0),
         );
-        said.say("ep", ((*ep).fid.fclass, (*domain).fid.fclass));
-        said.say(
+        transcript.record("ep", ((*ep).fid.fclass, (*domain).fid.fclass));
+        transcript.record(
             "size_left",
             (call!(ep, ops, tx_size_left), call!(ep, ops, rx_size_left)),
         );
-        said.say("tx_ctx", call!(ep, ops, tx_ctx, 0, none, null_mut(), none));
-        said.say("rx_ctx", call!(ep, ops, rx_ctx, 0, none, null_mut(), none));
-        said.say(
+        transcript.record("tx_ctx", call!(ep, ops, tx_ctx, 0, none, null_mut(), none));
+        transcript.record("rx_ctx", call!(ep, ops, rx_ctx, 0, none, null_mut(), none));
+        transcript.record(
             "writevalid",
             call!(ep, atomic, writevalid, 0, 0, null_mut()),
         );
-        said.say(
+        transcript.record(
             "readwritevalid",
             call!(ep, atomic, readwritevalid, 0, 0, null_mut()),
         );
-        said.say(
+        transcript.record(
             "compwritevalid",
             call!(ep, atomic, compwritevalid, 0, 0, null_mut()),
         );
-        said.say("getpeer", call!(ep, cm, getpeer, none, null_mut()));
-        said.say("connect", call!(ep, cm, connect, null(), null(), 0));
-        said.say("accept", call!(ep, cm, accept, null(), 0));
-        said.say("shutdown", call!(ep, cm, shutdown, 0));
-        said.say("join", call!(ep, cm, join, null(), 0, null_mut(), none));
+        transcript.record("getpeer", call!(ep, cm, getpeer, none, null_mut()));
+        transcript.record("connect", call!(ep, cm, connect, null(), null(), 0));
+        transcript.record("accept", call!(ep, cm, accept, null(), 0));
+        transcript.record("shutdown", call!(ep, cm, shutdown, 0));
+        transcript.record("join", call!(ep, cm, join, null(), 0, null_mut(), none));
         let (fid, cm, ops) = (ep.cast::<Fid>(), &*(*ep).cm, &*(*ep).ops);
-        said.say("setname", cm.setname.expect("there")(fid, none, 0));
-        said.say("listen", cm.listen.expect("there")(ep.cast()));
-        said.say(
+        transcript.record("setname", cm.setname.expect("there")(fid, none, 0));
+        transcript.record("listen", cm.listen.expect("there")(ep.cast()));
+        transcript.record(
             "reject",
             cm.reject.expect("there")(ep.cast(), fid, null(), 0),
         );
         for room in [Address::LENGTH - 1, Address::LENGTH] {
             let (mut bytes, mut length) = ([0_u8; Address::LENGTH], room);
             let code = cm.getname.expect("there")(fid, bytes.as_mut_ptr().cast(), &mut length);
-            said.say("getname", (room, code, length, bytes == a.name()));
+            transcript.record("getname", (room, code, length, bytes == a.name()));
         }
         let (getopt, setopt) = (ops.getopt.expect("there"), ops.setopt.expect("there"));
         let (level, name) = (FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV);
         let (mut value, mut length) = (0_usize, 0);
         let place = (&raw mut value).cast();
-        said.say("getopt", getopt(fid, level, name, place, &mut length));
-        said.say("its value", (value, length));
+        transcript.record("getopt", getopt(fid, level, name, place, &mut length));
+        transcript.record("its value", (value, length));
         value = 77;
         for (level, name, bytes) in [
             (level, name, 8),
@@ -580,28 +580,28 @@ unsafe fn endpoints(said: &mut Said, a: &Side, b: &Side) {
             (9, name, 8),
             (level, 9, 8),
         ] {
-            said.say("setopt", (bytes, setopt(fid, level, name, place, bytes)));
-            said.say("getopt", getopt(fid, level, name, place, &mut length));
-            said.say("its value", value);
+            transcript.record("setopt", (bytes, setopt(fid, level, name, place, bytes)));
+            transcript.record("getopt", getopt(fid, level, name, place, &mut length));
+            transcript.record("its value", value);
             value += 1;
         }
-        said.say("control", call!(fid, ops, control, FI_GETWAIT, none));
+        transcript.record("control", call!(fid, ops, control, FI_GETWAIT, none));
         let mut bare = null_mut();
-        said.say(
+        transcript.record(
             "endpoint",
             call!(domain, ops, endpoint, none.cast(), &mut bare, 4 as *mut _),
         );
         let fid = bare.cast::<Fid>();
-        said.say("its context", (*bare).fid.context);
-        said.say(
+        transcript.record("its context", (*bare).fid.context);
+        transcript.record(
             "enable without a vector",
             call!(fid, ops, control, FI_ENABLE, none),
         );
-        said.say("bind of a domain", call!(fid, ops, bind, domain.cast(), 0));
+        transcript.record("bind of a domain", call!(fid, ops, bind, domain.cast(), 0));
         let (mut vector, mut counter, mut attr) = (null_mut(), null_mut(), zeros());
         call!(domain, ops, av_open, &raw mut attr, &mut vector, none);
         call!(domain, ops, cntr_open, null_mut(), &mut counter, none);
-        said.say("bind of a vector", call!(fid, ops, bind, vector.cast(), 0));
+        transcript.record("bind of a vector", call!(fid, ops, bind, vector.cast(), 0));
         let (names, mut row) = ([b.name(), a.name()].concat(), [0; 2]);
         call!(
             vector,
@@ -614,13 +614,13 @@ unsafe fn endpoints(said: &mut Said, a: &Side, b: &Side) {
             none
         );
         let (text, long) = (b"too early".as_ptr().cast(), [0_u8; EAGER_MAX + 1]);
-        said.say(
+        transcript.record(
             "send before enable",
             call!(bare, tagged, send, text, 9, none, row[1], 1, none),
         );
         let long: *const c_void = long.as_ptr().cast();
         for row in [row[0], 70] {
-            said.say(
+            transcript.record(
                 "injected",
                 call!(ep, tagged, inject, long, EAGER_MAX + 1, row, 1),
             );
@@ -633,7 +633,7 @@ unsafe fn endpoints(said: &mut Said, a: &Side, b: &Side) {
         };
         for name in [nobody, elsewhere] {
             let row = a.insert(&name.to_bytes());
-            said.say("send to nobody", a.send(b"x", row, 1, 2));
+            transcript.record("send to nobody", a.send(b"x", row, 1, 2));
             a.remove(row);
         }
         // An endpoint with a full backlog.
@@ -644,25 +644,25 @@ unsafe fn endpoints(said: &mut Said, a: &Side, b: &Side) {
         rustix::net::bind(&socket, &name.expect("a name")).expect("a free name");
         rustix::net::listen(&socket, 0).expect("a socket");
         let _caller = call_on(&full);
-        said.say("send to a busy one", a.send(b"x", row, 1, 2));
-        said.say(
+        transcript.record("send to a busy one", a.send(b"x", row, 1, 2));
+        transcript.record(
             "enable without a queue",
             call!(fid, ops, control, FI_ENABLE, none),
         );
-        said.say(
+        transcript.record(
             "bind of a counter",
             call!(fid, ops, bind, counter.cast(), FI_SEND),
         );
-        said.say("enable", call!(fid, ops, control, FI_ENABLE, none));
+        transcript.record("enable", call!(fid, ops, control, FI_ENABLE, none));
         for object in [fid, vector.cast(), counter.cast()] {
-            said.say("close", closed(object));
+            transcript.record("close", closed(object));
         }
     }
 }
 
 /// # Safety
 /// The side is alive.
-unsafe fn regions(said: &mut Said, a: &Side) {
+unsafe fn regions(transcript: &mut Transcript, a: &Side) {
     // SAFETY: the objects are alive until they are closed.
     unsafe {
         let (mut memory, mut regions) = ([0_u8; 64], Vec::new());
@@ -694,10 +694,10 @@ unsafe fn regions(said: &mut Said, a: &Side) {
                 &mut region,
                 3 as *mut _,
             );
-            said.say("reg", (mode, access, key, code));
+            transcript.record("reg", (mode, access, key, code));
             if code == 0 {
                 let FidMr { fid, mem_desc, key } = &*region;
-                said.say(
+                transcript.record(
                     "region",
                     (fid.fclass, fid.context, mem_desc, format!("{key:x}")),
                 );
@@ -718,34 +718,34 @@ unsafe fn regions(said: &mut Said, a: &Side) {
                 &mut region,
                 null_mut(),
             );
-            said.say("regv", code);
+            transcript.record("regv", code);
         }
         let mut attr: MrAttr = zeros();
         (attr.mr_iov, attr.iov_count, attr.requested_key) = (&raw const one, 1, 8);
         (attr.access, attr.context) = (FI_REMOTE_READ, 2 as *mut _);
-        said.say(
+        transcript.record(
             "regattr",
             ops.regattr.expect("there")(domain, &raw const attr, 0, &mut region),
         );
-        said.say("its key", ((*region).key, (*region).fid.context));
+        transcript.record("its key", ((*region).key, (*region).fid.context));
         let fid = region.cast::<Fid>();
-        said.say("mr bind", call!(fid, ops, bind, null_mut(), 0));
-        said.say("mr enable", call!(fid, ops, control, FI_ENABLE, null_mut()));
-        said.say(
+        transcript.record("mr bind", call!(fid, ops, bind, null_mut(), 0));
+        transcript.record("mr enable", call!(fid, ops, control, FI_ENABLE, null_mut()));
+        transcript.record(
             "mr control",
             call!(fid, ops, control, FI_GETWAIT, null_mut()),
         );
         regions.push(region);
         for region in regions {
             let count = a.state(|state| state.common.regions.len());
-            said.say("regions", (count, closed(region)));
+            transcript.record("regions", (count, closed(region)));
         }
     }
 }
 
 /// What a program that waits for a queue's descriptor sees: it may sleep where nothing waits for
 /// it, and a message wakes it.
-fn sleepers(said: &mut Said) {
+fn sleepers(transcript: &mut Transcript) {
     // In memory, and by TCP.
     for host in [1, 2] {
         let (a, b) = (Side::over_tcp(1), Side::over_tcp(host));
@@ -755,7 +755,7 @@ fn sleepers(said: &mut Said) {
         // SAFETY: the objects are alive until the end.
         unsafe {
             let to = (&raw mut place).cast();
-            said.say("GETWAIT", call!(fids[0], ops, control, FI_GETWAIT, to));
+            transcript.record("GETWAIT", call!(fids[0], ops, control, FI_GETWAIT, to));
             let woken = |wait: i64| {
                 let wait = Timespec {
                     tv_sec: wait,
@@ -768,20 +768,20 @@ fn sleepers(said: &mut Said) {
                 )
             };
             let mut trywait = || call!(b.fabric, ops, trywait, fids.as_mut_ptr(), 1);
-            said.say("trywait", (trywait(), woken(0)));
+            transcript.record("trywait", (trywait(), woken(0)));
             a.send_now(b"x", to_b, 4, 5);
-            said.say("trywait, a message", (woken(20), trywait()));
+            transcript.record("trywait, a message", (woken(20), trywait()));
             assert_eq!(b.receive(&mut here, FI_ADDR_UNSPEC, (4, 0), 6), 0);
             (0..200).for_each(|_| b.progress());
-            said.say(
+            transcript.record(
                 "trywait, a completion",
                 (trywait(), b.wait(&[]).context(), trywait()),
             );
             b.progress();
             a.send_now(b"y", to_b, 4, 7);
-            said.say("awake", woken(20 * (host as i64 - 1)));
+            transcript.record("awake", woken(20 * (host as i64 - 1)));
             call!(b.queue, ops, signal);
-            said.say("trywait, signalled", (trywait(), b.read().is_some()));
+            transcript.record("trywait, signalled", (trywait(), b.read().is_some()));
         }
     }
 }

@@ -1,5 +1,5 @@
 //! After a refusal or an error everything is as before: nothing is held for what has ended, and
-//! what is under way beside it goes on.
+//! what is under way at the same time continues.
 
 use super::regions::{close, register, transfer};
 use super::rogue::{peer, still_works, until};
@@ -19,7 +19,7 @@ fn errors(side: &Side, other: &Side, count: usize) -> Vec<i32> {
     errors
 }
 
-/// Reads and writes that are refused beside long ones that are not, in both directions, twice.
+/// Reads and writes that are refused while long ones are not, in both directions, twice.
 #[test]
 fn refused_transfers_hold_nothing_and_stop_no_other() {
     const LENGTH: usize = 600_000;

@@ -106,7 +106,7 @@ fn writes_carry_data_and_lists_are_put_together() {
             let done = b.wait(&[&a]);
             assert_eq!((done.entry.flags, done.from), posted);
             assert_eq!((done.entry.len, done.entry.data), (length, data));
-            // SAFETY: injected: the buffer is free at once.
+            // SAFETY: injected: the buffer is free on return.
             let injected = |length| unsafe {
                 call!(
                     a.ep,

@@ -63,7 +63,7 @@ pub(super) fn peers_connections_and_places(side: &Side) -> (usize, usize, usize)
     })
 }
 
-/// A new peer of the endpoint, without a provider of its own.
+/// A new peer of the endpoint, without its own provider.
 pub(super) fn peer(of: &Side, lines: usize) -> (Address, Link) {
     let from = Address::fresh().expect("an address");
     (
@@ -100,7 +100,7 @@ fn hellos_that_are_refused() {
         rustix::net::send(&socket, &vec![0x44; length], SendFlags::empty()).expect("a packet");
         sockets.push(socket);
     }
-    // One that says nothing, and one that goes away at once.
+    // One that says nothing, and one that goes away immediately.
     sockets.push(call_on(&to));
     drop(call_on(&to));
     still_works(&a, &b, to_b);
@@ -307,8 +307,8 @@ fn silent_callers_from_outside_keep_no_peer_out() {
     drop(silent);
 }
 
-/// More peers of one machine than it has places call at once over TCP. Who has proved that it knows
-/// the key needs no place. Calls without the key are refused, and so is the hello of one.
+/// More peers of one machine than it has places call at the same time over TCP. Who has proved that
+/// it knows the key needs no place. Calls without the key are refused, and so is the hello of one.
 #[test]
 fn many_peers_of_one_machine_call_at_once() {
     const PEERS: u64 = 150;

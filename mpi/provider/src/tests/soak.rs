@@ -76,7 +76,7 @@ fn guest(server: &Side, round: usize, dies: bool) -> Duration {
     longest
 }
 
-/// A peer with a link of its own, which this function's caller keeps or drops.
+/// A peer with its own link, which this function's caller keeps or drops.
 fn rogue(server: &Side) -> Link {
     let (_, link) = peer(server, 512);
     (0..50).for_each(|_| server.progress());

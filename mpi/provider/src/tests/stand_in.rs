@@ -20,7 +20,7 @@ const COMPLETIONS: usize = 2;
 /// Bytes of an endpoint's name.
 pub(super) const NAME: usize = 24;
 
-/// What lies between the endpoints of a thread.
+/// What is between the endpoints of a thread.
 #[derive(Default)]
 pub(super) struct Net {
     boxes: BTreeMap<u64, Mailbox>,

@@ -30,7 +30,7 @@ pub(super) const CARD: usize = 16 + NAME_MAX;
 /// Freed buffers from which on a frame is sent for them alone.
 const GIVE_BACK: usize = WINDOW / 2;
 
-/// What a side tells about its end.
+/// What a side sends about its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Card {
     token: u64,
@@ -73,7 +73,7 @@ struct End {
     token: u64,
     /// `None`: its card has not come.
     peer: Option<Peer>,
-    /// The connection to tell of what has come.
+    /// The connection to notify of what has come.
     connection: Option<usize>,
     /// Frames that were sent, and that have come.
     sent: u64,
@@ -81,7 +81,7 @@ struct End {
     /// Buffers at the peer.
     credits: usize,
     /// Buffers that are free again, of which the peer does not know.
-    owed: usize,
+    unreturned: usize,
     /// Sends that have not ended.
     in_flight: usize,
     /// Frames with data that were not taken: buffer and bytes.
@@ -89,7 +89,7 @@ struct End {
     /// Bytes wait for credits, buffers or the provider.
     stalled: bool,
     /// It is in the list of what has news.
-    told: bool,
+    is_notified: bool,
     failed: bool,
 }
 
@@ -139,14 +139,14 @@ impl SharedInner {
         self.lock().mark
     }
 
-    /// Makes progress, and gives the connections with news in place of those in the list.
+    /// Makes progress, and replaces the list by the connections with news.
     pub(crate) fn progress(&self, news: &mut Vec<usize>) {
         let mut inner = self.lock();
         inner.progress();
         news.clear();
         while let Some(channel) = inner.news.pop() {
             if let Some(end) = inner.ends.get_mut(channel) {
-                end.told = false;
+                end.is_notified = false;
                 news.extend(end.connection);
             }
         }
@@ -159,9 +159,9 @@ fn mark(provider: &str) -> u32 {
 }
 
 impl Inner {
-    fn tell(&mut self, channel: usize) {
+    fn notify(&mut self, channel: usize) {
         if let Some(end) = self.ends.get_mut(channel)
-            && !std::mem::replace(&mut end.told, true)
+            && !std::mem::replace(&mut end.is_notified, true)
         {
             self.news.push(channel);
         }
@@ -176,7 +176,7 @@ impl Inner {
         for end in ended.drain(..) {
             match end {
                 Ended::Received { number, length } => self.take_in(number, length),
-                Ended::Sent { number, good } => self.left(number, good),
+                Ended::Sent { number, good } => self.send_ended(number, good),
             }
         }
         self.ended = ended;
@@ -191,13 +191,13 @@ impl Inner {
             let all: Vec<_> = self.ends.iter().map(|(channel, _)| channel).collect();
             for channel in all {
                 self.ends[channel].failed = true;
-                self.tell(channel);
+                self.notify(channel);
             }
         }
     }
 
     /// A send has ended.
-    fn left(&mut self, number: usize, good: bool) {
+    fn send_ended(&mut self, number: usize, good: bool) {
         self.endpoint.give_back(number);
         let Some(channel) = self.owners[number].take() else {
             return;
@@ -206,7 +206,7 @@ impl Inner {
         end.in_flight -= 1;
         end.failed |= !good;
         if end.stalled || end.failed {
-            self.tell(channel);
+            self.notify(channel);
         }
     }
 
@@ -231,7 +231,7 @@ impl Inner {
         if sequence != end.got || !fits || end.failed {
             end.failed = true;
             self.endpoint.repost(number);
-            return self.tell(channel);
+            return self.notify(channel);
         }
         end.got += 1;
         end.credits += credits;
@@ -239,18 +239,18 @@ impl Inner {
         if length > HEAD {
             end.waiting.push_back((number, length));
         } else {
-            end.owed += 1;
+            end.unreturned += 1;
             self.endpoint.repost(number);
-            self.give_credits(channel);
+            self.return_credits(channel);
         }
         if tells {
-            self.tell(channel);
+            self.notify(channel);
         }
     }
 
-    /// Tells the peer of freed buffers, if they are many.
-    fn give_credits(&mut self, channel: usize) {
-        if self.ends[channel].owed >= GIVE_BACK {
+    /// Returns credits for freed buffers, if they are many.
+    fn return_credits(&mut self, channel: usize) {
+        if self.ends[channel].unreturned >= GIVE_BACK {
             self.send(channel, &[], 1);
         }
     }
@@ -271,7 +271,7 @@ impl Inner {
         head[..8].copy_from_slice(&peer.token.to_ne_bytes());
         head[8..16].copy_from_slice(&end.sent.to_ne_bytes());
         head[16..20].copy_from_slice(&peer.channel.to_ne_bytes());
-        head[20..].copy_from_slice(&(end.owed as u32).to_ne_bytes());
+        head[20..].copy_from_slice(&(end.unreturned as u32).to_ne_bytes());
         let start = self.endpoint.buffer(number);
         // SAFETY: a free buffer of `FRAME` bytes, which no operation uses.
         unsafe {
@@ -284,7 +284,7 @@ impl Inner {
             Ok(true) => {
                 end.sent += 1;
                 end.credits -= 1;
-                end.owed = 0;
+                end.unreturned = 0;
                 end.in_flight += 1;
                 if self.owners.len() <= number {
                     self.owners.resize(number + 1, None);
@@ -303,11 +303,11 @@ impl Inner {
 
 /// The state of a channel after a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Took {
+pub(super) enum SendOutcome {
     /// All bytes, and all sends have ended.
     All,
     /// All bytes, and some sends have not ended; or not all bytes.
-    NotAll,
+    Pending,
     Failed,
 }
 
@@ -336,11 +336,11 @@ impl Channel {
             sent: 0,
             got: 0,
             credits: WINDOW,
-            owed: 0,
+            unreturned: 0,
             in_flight: 0,
             waiting: VecDeque::new(),
             stalled: false,
-            told: false,
+            is_notified: false,
             failed: false,
         });
         drop(own);
@@ -360,7 +360,7 @@ impl Channel {
     }
 
     /// Takes the peer's card. `None`: it is none.
-    pub(super) fn meet(&self, card: &[u8; CARD]) -> Option<()> {
+    pub(super) fn set_peer(&self, card: &[u8; CARD]) -> Option<()> {
         let mut inner = self.inner.lock();
         let Card {
             token,
@@ -380,11 +380,11 @@ impl Channel {
     pub(super) fn set_connection(&self, connection: usize) {
         let mut inner = self.inner.lock();
         inner.ends[self.number].connection = Some(connection);
-        inner.tell(self.number);
+        inner.notify(self.number);
     }
 
     /// Sends bytes from `sent` on, as far as there is room.
-    pub(super) fn give(&self, bytes: &[u8], sent: &mut usize) -> Took {
+    pub(super) fn send(&self, bytes: &[u8], sent: &mut usize) -> SendOutcome {
         let mut inner = self.inner.lock();
         while *sent < bytes.len() {
             // The last credit is for credits.
@@ -393,13 +393,13 @@ impl Channel {
                 taken => *sent += taken,
             }
         }
-        inner.give_credits(self.number);
+        inner.return_credits(self.number);
         let end = &mut inner.ends[self.number];
         end.stalled = *sent < bytes.len();
         match (end.failed, end.stalled || end.in_flight > 0) {
-            (true, _) => Took::Failed,
-            (false, true) => Took::NotAll,
-            (false, false) => Took::All,
+            (true, _) => SendOutcome::Failed,
+            (false, true) => SendOutcome::Pending,
+            (false, false) => SendOutcome::All,
         }
     }
 
@@ -415,7 +415,7 @@ impl Channel {
                 break;
             }
             end.waiting.pop_front();
-            end.owed += 1;
+            end.unreturned += 1;
             // SAFETY: the frame's bytes after its head; the provider has done with the buffer.
             let bytes = unsafe {
                 let start = inner.endpoint.buffer(number).add(HEAD);
@@ -428,13 +428,13 @@ impl Channel {
         if any {
             // The next progress notices an error.
             let _ = inner.endpoint.post();
-            inner.give_credits(self.number);
+            inner.return_credits(self.number);
         }
         any
     }
 
     /// Frames that wait to be taken.
-    pub(super) fn holds_more(&self) -> bool {
+    pub(super) fn has_waiting(&self) -> bool {
         !self.inner.lock().ends[self.number].waiting.is_empty()
     }
 

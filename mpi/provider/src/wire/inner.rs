@@ -20,7 +20,7 @@ pub(super) const NAME_MAX: usize = 256;
 /// The flag with which libfabric 2 offers its providers those that `FI_PROVIDER` hides from
 /// programs (`OFI_GETINFO_HIDDEN`).
 const HIDDEN: u64 = 1 << 60;
-/// Completions that are read at once.
+/// Completions that are read in one call.
 const BATCH: usize = 16;
 
 /// What each operation has as its context. A provider may use the first 64 bytes until the

@@ -58,7 +58,7 @@ pub(crate) struct ShmLink {
     /// This side has asked for them.
     asked_for_bells: bool,
     /// The peer has asked for those of this side, and has not got them.
-    owes_bells: bool,
+    must_send_bells: bool,
     has_sent_bells: bool,
     /// A file of the peer waits in the socket until this process has a descriptor for it.
     wants_descriptor: bool,
@@ -71,7 +71,7 @@ unsafe impl Send for ShmLink {}
 /// Lines of the ring for long data.
 const BULK_LINES: usize = 1 << 14;
 
-/// A ring for long data in pieces, in a memory file of its own. It holds much more than the usual
+/// A ring for long data in pieces, in a separate memory file. It holds much more than the usual
 /// ring, so few turns of the scheduler pass between the first piece and the last.
 #[derive(Debug)]
 struct Bulk<Ring> {
@@ -146,16 +146,16 @@ impl ShmLink {
             widened: lines >= BULK_LINES,
             bells: None,
             asked_for_bells: false,
-            owes_bells: false,
+            must_send_bells: false,
             has_sent_bells: false,
             wants_descriptor: false,
             _memory: memory,
         })
     }
 
-    /// Tells the peer of a record, if it wants to be told.
+    /// Notifies the peer of a record, if it asked for that.
     #[inline(always)]
-    fn call_peer(&mut self) {
+    fn notify_peer(&mut self) {
         if let Some(bell) = self.out.bell() {
             self.ring(bell);
         }
@@ -200,7 +200,7 @@ impl ShmLink {
             let got = recv_with_file(&self.socket, &mut bytes);
             let is_board = bytes[0] == BOARD;
             match got {
-                Ok((1.., None)) => self.owes_bells |= is_board && !self.has_sent_bells,
+                Ok((1.., None)) => self.must_send_bells |= is_board && !self.has_sent_bells,
                 Err(Errno::INTR) => {}
                 Ok((1.., Some(file))) if is_board && self.bells.is_none() => {
                     match View::new(file.as_fd()) {
@@ -423,7 +423,7 @@ impl Link {
                     unsafe { ring.put(record, iov, skip) }?
                 };
                 if put {
-                    link.call_peer();
+                    link.notify_peer();
                 }
                 Ok(put)
             }
@@ -443,7 +443,7 @@ impl Link {
             Self::Shm(link) if !link.ended => {
                 let put = link.out.put_head(record)?;
                 if put {
-                    link.call_peer();
+                    link.notify_peer();
                 }
                 Ok(put)
             }
@@ -473,7 +473,7 @@ impl Link {
     /// none, and its records wait for the looks at the sockets.
     pub(crate) fn send_bells(&mut self, board: &Board) {
         if let Self::Shm(link) = self
-            && std::mem::take(&mut link.owes_bells)
+            && std::mem::take(&mut link.must_send_bells)
         {
             link.has_sent_bells = board.send(&link.socket).is_ok();
         }
@@ -573,7 +573,7 @@ impl Link {
     }
 
     /// Takes what has come over the inner endpoint, and sends what waits.
-    pub(crate) fn hear(&mut self) {
+    pub(crate) fn receive_frames(&mut self) {
         if let Self::Tcp(link) = self {
             link.flush();
             link.take_frames();

@@ -15,7 +15,7 @@ use super::file::{new_file, recv_with_file, send_file};
 use super::link::{Link, ShmLink};
 use super::proof::{self, CALL};
 use super::ring::ring_bytes;
-use super::tcp::{First, TcpLink};
+use super::tcp::{Preamble, TcpLink};
 
 const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 const BACKLOG: i32 = 1024;
@@ -101,13 +101,13 @@ impl Listener {
     /// The next peer that called: over the Unix socket, if `local`, or by TCP. [`Errno::MFILE`] and
     /// [`Errno::NFILE`]: there is no descriptor for it, and it waits in the kernel's queue. Another
     /// error means a caller that is refused.
-    pub(crate) fn accept(&self, local: bool) -> Option<Result<Newcomer, Errno>> {
+    pub(crate) fn accept(&self, local: bool) -> Option<Result<PendingPeer, Errno>> {
         if local {
             let socket = match waiting(rustix::net::accept_with(&self.unix, FLAGS))? {
                 Ok(socket) => socket,
                 Err(error) => return Some(Err(error)),
             };
-            return Some(process_of_this_user(&socket).map(|pid| Newcomer {
+            return Some(process_of_this_user(&socket).map(|pid| PendingPeer {
                 socket,
                 source: Source::Process(pid),
                 got: Vec::new(),
@@ -121,7 +121,7 @@ impl Listener {
         };
         let from = from.and_then(|from| SocketAddr::try_from(from).ok());
         Some(match from {
-            Some(from) => Ok(Newcomer {
+            Some(from) => Ok(PendingPeer {
                 socket,
                 source: Source::Machine(from.ip()),
                 got: Vec::new(),
@@ -212,7 +212,7 @@ fn listen_tcp(ip: IpAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
 
 /// A connected peer whose hello is not complete.
 #[derive(Debug)]
-pub(crate) struct Newcomer {
+pub(crate) struct PendingPeer {
     socket: OwnedFd,
     source: Source,
     got: Vec<u8>,
@@ -234,7 +234,7 @@ impl Source {
     }
 }
 
-impl Newcomer {
+impl PendingPeer {
     pub(crate) fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -315,9 +315,9 @@ impl Newcomer {
             let bytes = channel
                 .as_ref()
                 .map_or(Vec::new(), |own| own.card().to_vec());
-            let first = First {
+            let first = Preamble {
                 bytes,
-                ..First::default()
+                ..Preamble::default()
             };
             return Ok(Link::Tcp(TcpLink::new(self.socket, first, channel)));
         }
@@ -333,7 +333,7 @@ impl Newcomer {
     }
 }
 
-/// Connects to a peer. The link can be written to at once.
+/// Connects to a peer. The link can be written to immediately.
 ///
 /// # Errors
 /// [`Errno::AGAIN`]: the peer has no room for callers now. [`Errno::HOSTUNREACH`]: it is
@@ -369,10 +369,10 @@ pub(crate) fn connect(
         let channel = inner.map(Channel::open).transpose()?;
         let mut then = hello(inner.map_or(0, SharedInner::mark) as usize).to_vec();
         then.extend(channel.iter().flat_map(Channel::card));
-        let first = First {
+        let first = Preamble {
             bytes: call.to_vec(),
             sent: 0,
-            then: Some((owed, then)),
+            proof: Some((owed, then)),
         };
         return Ok(Link::Tcp(TcpLink::new(socket, first, channel)));
     }

@@ -41,7 +41,7 @@ pub(crate) use channel::SharedInner;
 #[cfg(test)]
 pub(crate) use file::{new_file, send_file};
 pub(crate) use link::{Lent, Link, LinkError};
-pub(crate) use listener::{Hello, Listener, Newcomer, Source, TcpChoice, connect};
+pub(crate) use listener::{Hello, Listener, PendingPeer, Source, TcpChoice, connect};
 pub(crate) use memory::{PeerMemory, gather, scatter};
 #[cfg(test)]
 pub(crate) use peers::PEERS_MIN;

@@ -1,6 +1,6 @@
 //! Proofs of an endpoint's key, before anything else passes a TCP stream.
 //!
-//! The kernel does not tell who listens at a port. The caller sends a random number, with a proof
+//! The kernel does not show who listens at a port. The caller sends a random number, with a proof
 //! that it knows the key of the endpoint that it calls. The endpoint answers with a proof of its
 //! own for that number. Only then does the caller send its hello, which holds keys, and its
 //! messages. So a process that has taken over the port of an ended endpoint gets neither.
@@ -32,7 +32,7 @@ fn proof(of: &Address, side: Side, number: &[u8; NUMBER]) -> [u8; PROOF] {
     hasher.hash(&bytes).as_bytes()
 }
 
-/// A call of this endpoint, and the proof that it owes.
+/// A call of this endpoint, and the proof that it must send.
 ///
 /// # Errors
 /// If the kernel has no random numbers.

@@ -115,7 +115,7 @@ impl Record {
         self.kind == Kind::Eager && self.bytes as usize > EAGER_MAX
     }
 
-    /// Payload bytes that stand after the head.
+    /// Payload bytes after the head.
     pub(crate) fn outside(&self) -> usize {
         let inline = self.kind == Kind::Eager && self.bytes as usize <= INLINE;
         if inline || self.is_long() {

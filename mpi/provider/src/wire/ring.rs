@@ -46,7 +46,7 @@ pub(super) const LINES_MIN: usize = (2 * EAGER_MAX / LINE).next_power_of_two() *
 pub(super) const LINES_MAX: usize = 1 << 20;
 
 /// Most lines that a sender uses while the receiver keeps up. With the control lines and the next
-/// line they lie on two pages, also in a second ring. Models have rings of four lines.
+/// line they are on two pages, also in a second ring. Models have rings of four lines.
 const LIGHT: u64 = if cfg!(dpamatch_loom) { 3 } else { 123 };
 
 /// Lines between two looks of a sender that could not go back.
@@ -153,7 +153,7 @@ impl RingSender {
         }
     }
 
-    /// Puts a record and the payload that stands outside its head, `skip` bytes into the list.
+    /// Puts a record and the payload outside its head, `skip` bytes into the list.
     /// `Ok(false)`: the ring is full.
     ///
     /// # Safety
@@ -166,7 +166,7 @@ impl RingSender {
     ) -> Result<bool, Broken> {
         let outside = record.outside();
         let lines = lines_of(outside);
-        if self.place_for(lines) + lines > self.sure && !self.look_for_room(lines)? {
+        if self.place_for(lines) + lines > self.sure && !self.find_room(lines)? {
             return Ok(false);
         }
         let at = self.place_for(lines);
@@ -174,7 +174,7 @@ impl RingSender {
         if outside > 0 {
             let first = self.place.index(at) + 1;
             self.payload[first..first + lines as usize - 1].fill(true);
-            // SAFETY: the record's lines are free (`has_room`) and lie before the ring's end; the
+            // SAFETY: the record's lines are free (`has_room`) and are before the ring's end; the
             // caller vouches for the list.
             unsafe { Line::fill(self.place.line_start(at).add(1), iov, skip, outside) };
         }
@@ -202,7 +202,7 @@ impl RingSender {
     /// Whether there is room for a record without payload outside its head.
     #[inline(always)]
     pub(super) fn has_room_for_head(&mut self) -> Result<bool, Broken> {
-        Ok(self.tail < self.sure || self.look_for_room(1)?)
+        Ok(self.tail < self.sure || self.find_room(1)?)
     }
 
     /// Puts a record whose payload, if any, is in its head. `Ok(false)`: the ring is full.
@@ -243,7 +243,7 @@ impl RingSender {
 
     /// Whether a record of that many lines has room, by the receiver's position now.
     #[inline(never)]
-    fn look_for_room(&mut self, lines: u64) -> Result<bool, Broken> {
+    fn find_room(&mut self, lines: u64) -> Result<bool, Broken> {
         let all = self.place.lines();
         let mut used = all - self.place.rest(self.tail);
         // As many lines behind the end are free, once the receiver has taken everything.
@@ -305,11 +305,11 @@ impl RingSender {
     }
 }
 
-/// A message that is read where it lies.
+/// A message that is read in place.
 pub(crate) struct Short<'a> {
     /// The record's first word.
     first: u64,
-    /// Payload bytes. Up to [`INLINE`] stand in the head, more on the lines after it.
+    /// Payload bytes. Up to [`INLINE`] are in the head, more on the lines after it.
     pub(crate) bytes: usize,
     pub(crate) tag: u64,
     line: *const Line,
@@ -463,7 +463,7 @@ impl RingReceiver {
         prefetch(self.place.line_start(self.head + 1));
     }
 
-    /// The next record; its payload lies in the ring until [`release`](Self::release).
+    /// The next record; its payload is in the ring until [`release`](Self::release).
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<(Record, Bytes)>, Broken> {
         self.next_if(|_| true)

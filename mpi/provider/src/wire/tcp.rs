@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
 use super::address::array;
-use super::channel::{CARD, Channel, Took};
+use super::channel::{CARD, Channel, SendOutcome};
 use super::link::LinkError;
 use super::memory::gather;
 use super::proof::PROOF;
@@ -30,14 +30,14 @@ const LAST: usize = 8;
 /// Time in which the frames of a peer that has ended must come.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What carries the records in place of the stream.
+/// The channel of an inner provider, which carries the records instead of the stream.
 #[derive(Debug)]
-struct Inside {
+struct InnerStream {
     channel: Channel,
-    /// What the stream has brought: the card, then the number of the last frame.
-    said: Vec<u8>,
+    /// Bytes of the stream: the card, then the number of the last frame.
+    received: Vec<u8>,
     /// The card has come.
-    met: bool,
+    has_card: bool,
     /// The stream has ended: until then frames may come.
     until: Option<Instant>,
 }
@@ -46,7 +46,7 @@ struct Inside {
 #[derive(Debug)]
 pub(crate) struct TcpLink {
     socket: OwnedFd,
-    first: First,
+    first: Preamble,
     out: Vec<u8>,
     /// Bytes of `out` that the kernel has taken.
     sent: usize,
@@ -60,41 +60,42 @@ pub(crate) struct TcpLink {
     lost: usize,
     /// The listener has not proved that it is the peer.
     is_stranger: bool,
-    inside: Option<Box<Inside>>,
+    inner: Option<Box<InnerStream>>,
 }
 
-/// What comes before the first record.
+/// What is sent before the first record.
 #[derive(Debug, Default)]
-pub(super) struct First {
+pub(super) struct Preamble {
     /// Bytes that may leave now.
     pub(super) bytes: Vec<u8>,
     /// Those that the kernel has taken.
     pub(super) sent: usize,
-    /// The proof that the listener owes, and the bytes that follow it. No record leaves before.
-    pub(super) then: Option<([u8; PROOF], Vec<u8>)>,
+    /// The proof that the listener must send, and the bytes that follow it. No record leaves
+    /// before.
+    pub(super) proof: Option<([u8; PROOF], Vec<u8>)>,
 }
 
 /// What the kernel did with bytes that were given to it.
-enum Gave {
+enum WriteOutcome {
     All,
     /// Still connecting, or full.
-    NotAll,
-    Ended,
+    Partial,
+    Closed,
 }
 
-fn give(socket: &OwnedFd, bytes: &[u8], sent: &mut usize) -> Gave {
+fn write(socket: &OwnedFd, bytes: &[u8], sent: &mut usize) -> WriteOutcome {
     while *sent < bytes.len() {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         match rustix::net::send(socket, &bytes[*sent..], flags) {
             Ok(count) => *sent += count,
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN | Errno::NOTCONN | Errno::ALREADY | Errno::INPROGRESS) => {
-                return Gave::NotAll;
+                return WriteOutcome::Partial;
             }
-            Err(_) => return Gave::Ended,
+            Err(_) => return WriteOutcome::Closed,
         }
     }
-    Gave::All
+    WriteOutcome::All
 }
 
 /// Reads the kernel's data up to `most` bytes in all. Returns whether some came, and whether the
@@ -119,7 +120,7 @@ fn read(socket: &OwnedFd, into: &mut Vec<u8>, most: usize) -> (bool, bool) {
 impl TcpLink {
     /// A link over this socket, which begins with `first`, or over a channel once cards have been
     /// exchanged. This side's card is part of `first`.
-    pub(super) fn new(socket: OwnedFd, first: First, channel: Option<Channel>) -> Self {
+    pub(super) fn new(socket: OwnedFd, first: Preamble, channel: Option<Channel>) -> Self {
         // Without it small messages wait for each other. An old kernel may refuse it.
         let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);
         Self {
@@ -133,11 +134,11 @@ impl TcpLink {
             dry: true,
             lost: 0,
             is_stranger: false,
-            inside: channel.map(|channel| {
-                Box::new(Inside {
+            inner: channel.map(|channel| {
+                Box::new(InnerStream {
                     channel,
-                    said: Vec::new(),
-                    met: false,
+                    received: Vec::new(),
+                    has_card: false,
                     until: None,
                 })
             }),
@@ -186,22 +187,23 @@ impl TcpLink {
     }
 
     pub(super) fn flush(&mut self) -> bool {
-        let gave = match (self.begin(), &self.inside) {
-            (Gave::All, None) => give(&self.socket, &self.out, &mut self.sent),
-            (Gave::All, Some(inside)) => match inside.channel.give(&self.out, &mut self.sent) {
-                Took::All => Gave::All,
-                Took::NotAll => Gave::NotAll,
-                Took::Failed => Gave::Ended,
+        let outcome = match (self.send_preamble(), &self.inner) {
+            (WriteOutcome::All, None) => write(&self.socket, &self.out, &mut self.sent),
+            (WriteOutcome::All, Some(inner)) => match inner.channel.send(&self.out, &mut self.sent)
+            {
+                SendOutcome::All => WriteOutcome::All,
+                SendOutcome::Pending => WriteOutcome::Partial,
+                SendOutcome::Failed => WriteOutcome::Closed,
             },
-            (gave, _) => gave,
+            (outcome, _) => outcome,
         };
-        match gave {
-            Gave::All => {}
-            Gave::NotAll => {
-                self.forget_sent();
+        match outcome {
+            WriteOutcome::All => {}
+            WriteOutcome::Partial => {
+                self.discard_sent();
                 return false;
             }
-            Gave::Ended => {
+            WriteOutcome::Closed => {
                 self.ended = true;
                 self.lost += self.out.len() - self.sent;
             }
@@ -212,25 +214,25 @@ impl TcpLink {
     }
 
     /// Sends what comes before the first record.
-    fn begin(&mut self) -> Gave {
+    fn send_preamble(&mut self) -> WriteOutcome {
         loop {
-            match give(&self.socket, &self.first.bytes, &mut self.first.sent) {
-                Gave::All if self.first.then.is_none() => return Gave::All,
-                Gave::All => {}
-                gave => return gave,
+            match write(&self.socket, &self.first.bytes, &mut self.first.sent) {
+                WriteOutcome::All if self.first.proof.is_none() => return WriteOutcome::All,
+                WriteOutcome::All => {}
+                outcome => return outcome,
             }
-            self.hear_proof();
-            match (&self.first.then, self.ended) {
+            self.receive_proof();
+            match (&self.first.proof, self.ended) {
                 (None, _) => {}
-                (Some(_), true) => return Gave::Ended,
-                (Some(_), false) => return Gave::NotAll,
+                (Some(_), true) => return WriteOutcome::Closed,
+                (Some(_), false) => return WriteOutcome::Partial,
             }
         }
     }
 
     /// Checks what the listener has sent first. Without the right proof it gets nothing.
     #[cold]
-    fn hear_proof(&mut self) {
+    fn receive_proof(&mut self) {
         if self.ended {
             return;
         }
@@ -241,11 +243,11 @@ impl TcpLink {
         let is_right = |owed: &mut ([u8; PROOF], Vec<u8>)| {
             u128::from_ne_bytes(owed.0) == u128::from_ne_bytes(array(proof))
         };
-        match self.first.then.take_if(is_right) {
+        match self.first.proof.take_if(is_right) {
             Some((_, bytes)) => {
                 self.into.drain(..PROOF);
-                if let Some(inside) = &mut self.inside {
-                    inside.said.append(&mut self.into);
+                if let Some(inner) = &mut self.inner {
+                    inner.received.append(&mut self.into);
                 }
                 (self.first.bytes, self.first.sent) = (bytes, 0);
             }
@@ -258,7 +260,7 @@ impl TcpLink {
 
     /// Frees the bytes that the kernel has taken. A stream that is never empty would keep them all.
     /// Few calls move what is left, and each moves no more bytes than the kernel took.
-    fn forget_sent(&mut self) {
+    fn discard_sent(&mut self) {
         if self.sent >= self.out.len() - self.sent {
             self.out.drain(..self.sent);
             self.sent = 0;
@@ -279,13 +281,13 @@ impl TcpLink {
     /// Reads the kernel's data as far as there is room.
     pub(super) fn fill(&mut self) {
         self.flush();
-        if self.first.then.is_none() {
+        if self.first.proof.is_none() {
             self.read_ahead();
         }
     }
 
     fn read_ahead(&mut self) {
-        match self.inside {
+        match self.inner {
             None => self.read_stream(),
             Some(_) => self.read_cards(),
         }
@@ -299,60 +301,60 @@ impl TcpLink {
 
     /// Reads what a stream with a channel has, and what has come over the channel.
     fn read_cards(&mut self) {
-        let Some(inside) = &mut self.inside else {
+        let Some(inner) = &mut self.inner else {
             return;
         };
         // One byte more, so that too many are noticed.
-        let (_, ended) = read(&self.socket, &mut inside.said, CARD + LAST + 1);
-        if !inside.met
-            && let Some(card) = inside.said.get(..CARD)
+        let (_, ended) = read(&self.socket, &mut inner.received, CARD + LAST + 1);
+        if !inner.has_card
+            && let Some(card) = inner.received.get(..CARD)
         {
-            inside.met = true;
-            if inside.channel.meet(&array(card)).is_none() {
+            inner.has_card = true;
+            if inner.channel.set_peer(&array(card)).is_none() {
                 crate::report("a peer's inner endpoint has an address that cannot be used");
                 self.ended = true;
             }
             self.flush();
         }
-        let Some(inside) = &mut self.inside else {
+        let Some(inner) = &mut self.inner else {
             return;
         };
-        if ended && inside.until.is_none() {
-            inside.until = Some(Instant::now() + PATIENCE);
+        if ended && inner.until.is_none() {
+            inner.until = Some(Instant::now() + PATIENCE);
         }
-        if inside.until.is_some() {
-            inside.channel.progress();
+        if inner.until.is_some() {
+            inner.channel.progress();
         }
         self.take_frames();
     }
 
     /// Takes what has come over the channel.
     pub(super) fn take_frames(&mut self) {
-        let Some(inside) = &mut self.inside else {
+        let Some(inner) = &mut self.inner else {
             return;
         };
-        self.dry &= !inside.channel.take(&mut self.into, IN_MAX);
-        self.ended |= inside.channel.has_failed() || inside.said.len() > CARD + LAST;
-        if let Some(until) = inside.until
-            && !inside.channel.holds_more()
+        self.dry &= !inner.channel.take(&mut self.into, IN_MAX);
+        self.ended |= inner.channel.has_failed() || inner.received.len() > CARD + LAST;
+        if let Some(until) = inner.until
+            && !inner.channel.has_waiting()
         {
-            let last = inside.said.get(CARD..CARD + LAST);
+            let last = inner.received.get(CARD..CARD + LAST);
             let last = last.map(|last| u64::from_ne_bytes(array(last)));
             // A peer that did not say which frame is its last was killed.
-            let has_all = last.is_none_or(|last| last <= inside.channel.got());
+            let has_all = last.is_none_or(|last| last <= inner.channel.got());
             self.ended |= has_all || Instant::now() >= until;
         }
     }
 
     /// The connection that hears of what comes over the channel.
     pub(super) fn set_connection(&self, connection: usize) {
-        if let Some(inside) = &self.inside {
-            inside.channel.set_connection(connection);
+        if let Some(inner) = &self.inner {
+            inner.channel.set_connection(connection);
         }
     }
 
     pub(super) fn has_channel(&self) -> bool {
-        self.inside.is_some()
+        self.inner.is_some()
     }
 
     #[inline]
@@ -394,18 +396,18 @@ impl TcpLink {
         if self.read > 0 {
             self.into.drain(..self.read);
             self.read = 0;
-            if self.inside.is_some() {
+            if self.inner.is_some() {
                 self.take_frames();
             }
         }
     }
 
-    /// Nothing of the kernel's tells of frames, so a side with a channel does not sleep.
+    /// The kernel reports no frames, so a side with a channel does not sleep.
     pub(super) fn is_idle(&self) -> bool {
-        if self.inside.is_some() {
+        if self.inner.is_some() {
             return false;
         }
-        let waits_for_proof = self.first.then.is_some();
+        let waits_for_proof = self.first.proof.is_some();
         let first_has_left = self.first.sent == self.first.bytes.len();
         first_has_left && (waits_for_proof || self.out.is_empty()) && self.is_still()
     }
@@ -414,12 +416,12 @@ impl TcpLink {
 impl Drop for TcpLink {
     /// Tells the peer which frame is the last, if all of them have left.
     fn drop(&mut self) {
-        if let Some(inside) = &self.inside
-            && inside.met
+        if let Some(inner) = &self.inner
+            && inner.has_card
             && !self.ended
             && self.out.is_empty()
         {
-            let _ = give(&self.socket, &inside.channel.sent().to_ne_bytes(), &mut 0);
+            let _ = write(&self.socket, &inner.channel.sent().to_ne_bytes(), &mut 0);
         }
     }
 }

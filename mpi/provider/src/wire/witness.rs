@@ -56,7 +56,7 @@ fn word_of_a_new_page() -> Result<&'static AtomicU64, Errno> {
         rustix::mm::mmap_anonymous(std::ptr::null_mut(), bytes, access, MapFlags::PRIVATE)
     }?;
     // SAFETY: the whole mapping, which nothing refers to yet. Under a kernel that is too old for it
-    // a child has its parent's witness, and still a number of its own.
+    // a child has its parent's witness, and still its own number.
     let _ = unsafe { rustix::mm::madvise(page, bytes, Advice::LinuxWipeOnFork) };
     let page: NonNull<c_void> = NonNull::new(page).ok_or(Errno::NOMEM)?;
     // SAFETY: the page is never unmapped, and is aligned to more than a word; any bytes are a valid

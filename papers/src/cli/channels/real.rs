@@ -100,7 +100,7 @@ fn bursts(
     let title = format!(
         "Message discovery on threads: {} pairs of bursts by shared memory and TCP in turn, fastest of {ROUNDS} runs; \
          mean time from sending to the end of the receive.",
-        args.pairs
+        args.rounds
     );
     let mut table = Table::open("real", title)
         .keyed(2)
@@ -123,7 +123,7 @@ fn bursts(
     for &burst in &args.bursts {
         let bench = RealBursts {
             burst,
-            pairs: args.pairs,
+            pairs: args.rounds,
         };
         let mut runs: Vec<Vec<RealDiscovered>> = vec![Vec::new(); policies.len()];
         for _ in 0..ROUNDS {
@@ -143,7 +143,7 @@ fn bursts(
         let same = Discovery {
             shared: Bursts::Constant(burst),
             network: Bursts::Constant(burst),
-            pairs: args.pairs,
+            pairs: args.rounds,
             gap: Gap::Constant(gap as u64),
             handle_ns: calibration.handle_ns,
             seed: args.seed,

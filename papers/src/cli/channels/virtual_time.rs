@@ -199,7 +199,7 @@ const PUBLISHED_POLICIES: [PolicySpec; 3] = [
 
 fn bench(args: &Args) -> Discovery {
     Discovery {
-        pairs: args.pairs,
+        pairs: args.rounds,
         gap: args.gap,
         handle_ns: args.handle,
         seed: args.seed,

@@ -44,9 +44,9 @@ pub(super) struct Args {
     /// Mean links on a byte's path [default: computed for the smallest torus that holds the job]
     #[arg(long, value_name = "H")]
     hops: Option<f64>,
-    /// Adds a table of all ranks
-    #[arg(long)]
-    per_rank: bool,
+    /// Adds a table with a row for each of these
+    #[arg(long, value_enum, value_name = "WHAT")]
+    per: Option<Per>,
     /// Seed of random orders
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -57,6 +57,12 @@ pub(super) struct Args {
     collectives: CollectivesArgs,
     #[command(flatten)]
     nic: NicArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Per {
+    /// Every rank
+    Rank,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -175,7 +181,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
             .chain(parts),
     );
     let mut tables = vec![phases_table(title, &phases), places];
-    tables.extend(args.per_rank.then(|| ranks_table(&phases)));
+    tables.extend(args.per.map(|Per::Rank| ranks_table(&phases)));
     tables.push(application);
     Ok(tables)
 }

@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use super::document::{self, Form};
 use super::input::{choice, default, did_you_mean};
 use super::interrupt::{Early, partial};
+use super::nic_args::{ByName, HEADING};
 use super::progress::spinner;
 use super::{BadInput, output};
 use input::{Input, InputArgs};
@@ -33,18 +34,15 @@ pub(super) struct Args {
     /// First seed
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Show the schedule of this seed step by step
-    #[arg(long, value_name = "S", conflicts_with_all = ["schedules", "turns", "bound"])]
-    story: Option<u64>,
-    /// Show the schedule of these turns step by step
-    #[arg(long, value_name = "TURNS", conflicts_with_all = ["schedules", "bound"])]
-    turns: Option<String>,
+    /// Show the schedule of this seed, or of these turns, step by step
+    #[arg(long, value_name = "SEED|TURNS", conflicts_with_all = ["schedules", "bound"])]
+    story: Option<String>,
     /// Run every schedule of 2 to 4 handlers with at most so many preemptions: interruptions of a
     /// handler that could continue, inside a block
     #[arg(long, value_name = "K")]
     bound: Option<usize>,
     /// Do only this part of the schedules, of N; `dpamatch merge` puts the parts together
-    #[arg(long, value_name = "I/N", conflicts_with_all = ["story", "turns"])]
+    #[arg(long, value_name = "I/N", conflicts_with = "story")]
     shard: Option<Shard>,
     /// Write the last schedule, or the failing one, into this file as a page for a browser
     #[arg(long, value_name = "FILE")]
@@ -59,19 +57,19 @@ pub(super) struct Args {
     #[arg(long, value_name = "B", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=65536))]
     bins: u64,
     /// Entry rule of the fast path
-    #[arg(long, value_parser = choice::<FastPath>(), value_name = "FORM", default_value = default::<FastPath>())]
+    #[arg(long, value_parser = choice::<FastPath>(), value_name = "FORM", default_value = default::<FastPath>(), hide = true, help_heading = HEADING)]
     fast_path: FastPath,
     /// Skip receives that a lower handler booked
-    #[arg(long)]
+    #[arg(long, hide = true, help_heading = HEADING)]
     early_check: bool,
     /// When consumed receives leave their chain
-    #[arg(long, value_parser = choice::<Removal>(), value_name = "WHEN", default_value = default::<Removal>())]
+    #[arg(long, value_parser = choice::<Removal>(), value_name = "WHEN", default_value = default::<Removal>(), hide = true, help_heading = HEADING)]
     removal: Removal,
     /// Which messages of a block wait for each other
-    #[arg(long, value_parser = choice::<Domains>(), value_name = "WHICH", default_value = Domains::Paper.name())]
+    #[arg(long, value_parser = choice::<Domains>(), value_name = "WHICH", default_value = Domains::Paper.name(), hide = true, help_heading = HEADING)]
     domains: Domains,
     /// How a handler says that it has booked; without effect on keyed domains
-    #[arg(long, value_parser = choice::<Barrier>(), value_name = "HOW", default_value = default::<Barrier>())]
+    #[arg(long, value_parser = choice::<Barrier>(), value_name = "HOW", default_value = default::<Barrier>(), hide = true, help_heading = HEADING)]
     barrier: Barrier,
     /// Remove a rule from the handlers and stop at the first failing schedule; `list` describes the
     /// rules
@@ -82,6 +80,8 @@ pub(super) struct Args {
     format: Form,
     #[command(flatten)]
     input: InputArgs,
+    #[command(flatten)]
+    nic: ByName,
 }
 
 const SCHEDULES: u64 = 5000;
@@ -102,11 +102,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         let what = "--shard with --bound does not go with --schedules: parts share no maximum";
         return Err(BadInput(what.to_owned()).into());
     }
-    let turns = args.turns.as_deref().map(str::parse::<Turns>).transpose();
-    let turns = turns.map_err(|error: BadTurns| BadInput(format!("--turns: {error}")))?;
+    let shown = args.story.as_deref().map(Shown::read).transpose();
+    let shown = shown.map_err(|error| BadInput(format!("--story: {error}")))?;
     let input = args.input.load(args.handlers as usize)?;
     let asked = Asked {
         args,
+        shown,
         expected: input.expected()?,
         setup: args.setup(&input),
         input,
@@ -115,7 +116,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     stop_by(early.flag());
     let begun = Instant::now();
     let progress = spinner("schedules of the handlers");
-    let report = asked.report(turns);
+    let report = asked.report();
     progress.finish_and_clear();
     let seconds = begun.elapsed().as_secs_f64();
     let mut out = output::stdout();
@@ -164,8 +165,25 @@ fn results(report: &Report) -> Map<String, Value> {
     }))
 }
 
+/// The schedule that `--story` names.
+enum Shown {
+    Seed(u64),
+    Turns(Turns),
+}
+
+impl Shown {
+    /// A number is a seed; a turn has an `x`.
+    fn read(text: &str) -> Result<Self, BadTurns> {
+        match text.parse() {
+            Ok(seed) => Ok(Self::Seed(seed)),
+            Err(_) => text.parse().map(Self::Turns),
+        }
+    }
+}
+
 struct Asked<'a> {
     args: &'a Args,
+    shown: Option<Shown>,
     input: Input,
     setup: Setup,
     expected: Ending,
@@ -187,15 +205,16 @@ impl Args {
 }
 
 impl Asked<'_> {
-    fn report(&self, turns: Option<Turns>) -> Report {
+    fn report(&self) -> Report {
         let Self {
             args,
+            shown,
             setup,
             expected,
             ..
         } = self;
-        if let Some(turns) = turns {
-            let run = replay(setup, &turns);
+        if let Some(Shown::Turns(turns)) = shown {
+            let run = replay(setup, turns);
             let mut report = Report {
                 schedules: 1,
                 ..Report::default()
@@ -225,9 +244,9 @@ impl Asked<'_> {
             };
             return every_with(setup, expected, bound, effort);
         }
-        match args.story {
-            Some(seed) => explore(setup, expected, seed, 1, false),
-            None => {
+        match shown {
+            Some(Shown::Seed(seed)) => explore(setup, expected, *seed, 1, false),
+            _ => {
                 let count = args.schedules.unwrap_or(SCHEDULES);
                 let part = args.shard.unwrap_or(Shard::WHOLE).range(count);
                 let seed = args.seed.wrapping_add(part.start);
@@ -245,12 +264,11 @@ impl Asked<'_> {
         early: &Early,
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
-        let args = self.args;
-        if args.story.is_some() || args.turns.is_some() {
+        if let Some(shown) = &self.shown {
             if let Some(run) = report.last.as_ref().filter(|_| report.violation.is_none()) {
-                match args.story {
-                    Some(seed) => writeln!(out, "schedule {seed}, turns {}:", run.turns)?,
-                    None => writeln!(out, "turns {}:", run.turns)?,
+                match shown {
+                    Shown::Seed(seed) => writeln!(out, "schedule {seed}, turns {}:", run.turns)?,
+                    Shown::Turns(_) => writeln!(out, "turns {}:", run.turns)?,
                 }
                 write!(out, "{}", tell(&self.story(run)))?;
             }
@@ -289,8 +307,7 @@ impl Asked<'_> {
             };
         };
         // A requested schedule is shown unminimised.
-        let as_asked = self.args.story.is_some() || self.args.turns.is_some();
-        let short = match as_asked {
+        let short = match self.shown.is_some() {
             true => found.clone(),
             false => {
                 let progress = spinner("a shorter schedule");

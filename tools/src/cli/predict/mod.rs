@@ -19,6 +19,7 @@ use dpamatch_predict::{
 
 use super::input::{built_in_or_file, choice};
 use super::interrupt::Early;
+use super::nic_args::{ByName, HEADING};
 use super::table::{Format, Wide, write};
 use super::{BadInput, document, output};
 use dpamatch_tools::counted;
@@ -71,26 +72,26 @@ pub struct Common {
     #[arg(long, global = true, value_enum, value_name = "WHOM")]
     like: Option<Like>,
     /// Entry rule of the fast path [default: sequence; prefix as in the prototype]
-    #[arg(long, global = true, value_parser = choice::<FastPath>(), value_name = "FORM")]
+    #[arg(long, global = true, value_parser = choice::<FastPath>(), value_name = "FORM", hide = true, help_heading = HEADING)]
     fast_path: Option<FastPath>,
     /// When consumed receives leave their chain [default: lazy; deferred as in the prototype]
-    #[arg(long, global = true, value_parser = choice::<Removal>(), value_name = "WHEN")]
+    #[arg(long, global = true, value_parser = choice::<Removal>(), value_name = "WHEN", hide = true, help_heading = HEADING)]
     removal: Option<Removal>,
     /// Which messages of a block wait for each other [default: paper]
-    #[arg(long, global = true, value_parser = choice::<Domains>(), value_name = "WHICH")]
+    #[arg(long, global = true, value_parser = choice::<Domains>(), value_name = "WHICH", hide = true, help_heading = HEADING)]
     domains: Option<Domains>,
     /// Receive descriptors [default: 1024 as in the paper's prototype; 8192 for traces and streams]
     #[arg(long, global = true, value_name = "R", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     receives: Option<u64>,
     /// Longest eager message in bytes; longer ones are read from the sender's memory
     /// [default: 64, or --bytes up to 4096; 512 for traces and streams]
-    #[arg(long, global = true, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(0..=65536))]
+    #[arg(long, global = true, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(0..=65536), hide = true, help_heading = HEADING)]
     eager_limit: Option<u64>,
     /// Skip receives that a lower handler booked
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide = true, help_heading = HEADING)]
     early_check: bool,
     /// Side that computes the hashes of a message: its sender (trust), or the NIC (absent)
-    #[arg(long, global = true, value_name = "WHO", value_parser = ["trust", "absent"], default_value = "trust")]
+    #[arg(long, global = true, value_name = "WHO", value_parser = ["trust", "absent"], default_value = "trust", hide = true, help_heading = HEADING)]
     hashes: String,
     /// Seed of the mixed scenarios
     #[arg(long, global = true, value_name = "S", default_value_t = 1)]
@@ -101,6 +102,8 @@ pub struct Common {
     /// Also write the results into this file, as --format json prints them, for `dpamatch diff`
     #[arg(long, global = true, value_name = "FILE")]
     save: Option<PathBuf>,
+    #[command(flatten)]
+    nic: ByName,
     #[command(flatten)]
     wide: Wide,
     /// Also write tables (CSV) and figures (SVG) into this folder

@@ -6,22 +6,22 @@ use super::*;
 #[test]
 fn the_sequential_engines_search_what_was_asked_for_the_number() {
     shown(
-        "bench --matching optimistic --reps 3 --rounds 1 --any-placement --keep-disturbed \
+        "bench --matching optimistic --reps 3 --rounds 1 --keep disturbed,placements \
         --windows 100 --scenario NC-REV --baseline list --format json",
     )
     .json("/rates/1/samples/0/steps_per_message", "50.5");
     shown(
-        "bench --matching optimistic --reps 3 --rounds 1 --any-placement --keep-disturbed \
+        "bench --matching optimistic --reps 3 --rounds 1 --keep disturbed,placements \
         --windows 100 --scenario DEPTH-64 --baseline list --format json",
     )
     .json("/rates/1/samples/0/steps_per_message", "65.0");
     shown(
-        "bench --matching optimistic --reps 3 --rounds 1 --any-placement --keep-disturbed \
+        "bench --matching optimistic --reps 3 --rounds 1 --keep disturbed,placements \
         --windows 100 --scenario NC-REV --baseline bins --bins 1 --format json",
     )
     .json("/rates/1/samples/0/steps_per_message", "50.5");
     shown(
-        "bench --matching optimistic --reps 3 --rounds 1 --any-placement --keep-disturbed \
+        "bench --matching optimistic --reps 3 --rounds 1 --keep disturbed,placements \
         --windows 100 --scenario NC-REV --baseline bins --format json",
     )
     .json("/rates/1/samples/0/steps_per_message", "1.01");
@@ -31,7 +31,7 @@ fn the_sequential_engines_search_what_was_asked_for_the_number() {
 #[test]
 fn order_and_payloads_are_checked_in_20_windows_before_each() {
     shown(
-        "bench --matching optimistic --reps 3 --rounds 1 --any-placement --keep-disturbed \
+        "bench --matching optimistic --reps 3 --rounds 1 --keep disturbed,placements \
         --scenario NC-REV,WC --windows 16,20 --baseline list --format json",
     )
     .json("/payloads_checked", "2880")
@@ -48,7 +48,7 @@ fn order_and_payloads_are_checked_in_20_windows_before_each() {
 #[test]
 fn both_ways_to_match_are_rows_of_their_own_unless_one_is_chosen() {
     shown(
-        "bench --reps 3 --rounds 1 --any-placement --keep-disturbed --scenario WC --windows 64 \
+        "bench --reps 3 --rounds 1 --keep disturbed,placements --scenario WC --windows 64 \
         --handlers 8 --baseline none --format json",
     )
     .json("/rates/0/engine", r#""optimistic""#)
@@ -58,7 +58,7 @@ fn both_ways_to_match_are_rows_of_their_own_unless_one_is_chosen() {
     .json("/rates/1/samples/0/paths/fast", "0.0")
     .json("/rates/2", "null");
     shown(
-        "bench --reps 3 --rounds 1 --any-placement --keep-disturbed --matching in-order \
+        "bench --reps 3 --rounds 1 --keep disturbed,placements --matching in-order \
         --scenario WC --windows 64 --baseline none --format json",
     )
     .json("/rates/0/engine", r#""in-order""#)
@@ -68,7 +68,7 @@ fn both_ways_to_match_are_rows_of_their_own_unless_one_is_chosen() {
 #[test]
 fn shares_are_set_by_options() {
     shown(
-        "bench --matching optimistic --reps 3 --rounds 1 --any-placement --keep-disturbed \
+        "bench --matching optimistic --reps 3 --rounds 1 --keep disturbed,placements \
         --scenario MIX,MANY-3,HOT-50 --wild 30 --conflicts 25 --late 50 --windows 40 --baseline \
         list --format json",
     )
@@ -90,7 +90,7 @@ fn shares_are_set_by_options() {
 #[test]
 fn the_table_names_scenario_and_version() {
     shown(
-        "bench --matching optimistic --reps 3 --rounds 1 --any-placement --keep-disturbed \
+        "bench --matching optimistic --reps 3 --rounds 1 --keep disturbed,placements \
         --scenario NC-REV-S7 --windows 8",
     )
     .has("dpamatch 0")
@@ -100,7 +100,7 @@ fn the_table_names_scenario_and_version() {
 #[test]
 fn without_a_compiler_the_peers_say_what_is_missing() {
     shown_with(
-        "bench --matching optimistic --reps 3 --rounds 1 --any-placement --keep-disturbed --peers \
+        "bench --matching optimistic --reps 3 --rounds 1 --keep disturbed,placements --peers \
         --scenario NC",
         1,
         &[
@@ -134,7 +134,7 @@ fn a_recorded_rank_is_a_load_and_every_message_finds_its_receive() {
 
 #[test]
 fn a_row_for_each_engine_and_window() {
-    shown("bench --matching optimistic --reps 3 --rounds 1 --any-placement --keep-disturbed \
+    shown("bench --matching optimistic --reps 3 --rounds 1 --keep disturbed,placements \
         --scenario NC,UNEXP --windows 16 --format csv")
         .has("placement,engine,handlers,scenario,calibrated,window,size_bytes,version,rate_msgs_per_s,rate_min_msgs_per_s,rate_max_msgs_per_s,rounds,post_ns,receive_ns,to_endpoint,to_no_matching,to_memcpy,to_bins,to_list,to_ucx,nic_receives,software,software_posts,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p99_9_ns,latency_p99_99_ns,latency_max_ns,latency_messages")
         .has("any,optimistic,32,NC,false,16,8,0.")
@@ -146,7 +146,7 @@ fn a_row_for_each_engine_and_window() {
         .count(5, ",,,,,,,")
         .lines(6);
     shown(
-        "bench --matching optimistic --reps 3 --rounds 1 --any-placement --keep-disturbed \
+        "bench --matching optimistic --reps 3 --rounds 1 --keep disturbed,placements \
         --scenario WC --windows 64 --sweep 4,64 --seed 9 --fast-path off --bins 64 --format json",
     )
     .json("/nic/bins", "64")
@@ -164,7 +164,7 @@ fn a_row_for_each_engine_and_window() {
 #[test]
 fn rounds_repetitions_and_budget_ten_windows_are_made_even_if() {
     shown(
-        "bench --matching optimistic --scenario NC --windows 4 --any-placement --keep-disturbed \
+        "bench --matching optimistic --scenario NC --windows 4 --keep disturbed,placements \
         --rounds 2 --reps 13 --budget 1000000 --baseline memcpy,bins --format json",
     )
     .json("/rates/0/samples/0/time_ns/count", "13")
@@ -172,7 +172,7 @@ fn rounds_repetitions_and_budget_ten_windows_are_made_even_if() {
     .json("/rates/2/samples/1/time_ns/count", "13")
     .json("/rates/2/samples/2", "null");
     shown(
-        "bench --matching optimistic --scenario NC --windows 4 --any-placement --keep-disturbed \
+        "bench --matching optimistic --scenario NC --windows 4 --keep disturbed,placements \
         --rounds 1 --reps 100 --budget 0 --baseline memcpy --format json",
     )
     .json("/rates/0/samples/0/time_ns/count", "10")
@@ -187,7 +187,7 @@ fn rounds_repetitions_and_budget_ten_windows_are_made_even_if() {
 #[test]
 fn a_folder_gets_the_results_and_the_figures_that_they_suffice() {
     shown(
-        "bench --matching optimistic --reps 3 --rounds 1 --any-placement --keep-disturbed \
+        "bench --matching optimistic --reps 3 --rounds 1 --keep disturbed,placements \
         --windows 1,128 --sweep 1,2 --out @bench-out",
     )
     .has("dpamatch")

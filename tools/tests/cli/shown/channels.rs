@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn equal_arguments_give_equal_bytes_and_figures_have_all_numbers() {
     shown(
-        "channels --only discovery --bursts 1,10 --pairs 20 --kind constant,geometric,switching \
+        "channels --only discovery --bursts 1,10 --rounds 20 --kind constant,geometric,switching \
         --format csv",
     )
     .whole(67, "ba4e705b4e570c5f");
@@ -16,11 +16,11 @@ fn equal_arguments_give_equal_bytes_and_figures_have_all_numbers() {
 /// Times are relative to round-robin's and to the best of the published policies'.
 #[test]
 fn rows_name_the_lengths() {
-    shown("channels --only discovery --bursts 2 --pairs 2 --kind uniform --format csv")
+    shown("channels --only discovery --bursts 2 --rounds 2 --kind uniform --format csv")
         .whole(47, "b0c10666f359ac30");
-    shown("channels --only discovery --bursts 2 --pairs 2 --kind heavy-tailed --format csv")
+    shown("channels --only discovery --bursts 2 --rounds 2 --kind heavy-tailed --format csv")
         .whole(47, "733663ff29831dde");
-    shown("channels --only discovery --bursts 2 --pairs 2 --kind in-turn --format csv")
+    shown("channels --only discovery --bursts 2 --rounds 2 --kind in-turn --format csv")
         .whole(47, "cabbc67fea0ee847");
 }
 
@@ -60,16 +60,16 @@ fn an_empty_poll_grows_with_the_nodes_and_shared_memory() {
 #[test]
 fn policies_and_thresholds_as_people_read_them() {
     shown(
-        "channels --only discovery --bursts 3,20 --pairs 6 --kind geometric,in-turn,uniform \
+        "channels --only discovery --bursts 3,20 --rounds 6 --kind geometric,in-turn,uniform \
         --policy static:5,dynamic:8,run-length,round-robin --gap 400 --handle 90 --seed 3 --wide",
     )
     .whole(71, "71b5d3fba4635274");
     shown(
-        "channels --only discovery --bursts 5 --pairs 5 --kind heavy-tailed,switching \
+        "channels --only discovery --bursts 5 --rounds 5 --kind heavy-tailed,switching \
         --gap ~0 --set rdma_ns=700 --format csv",
     )
     .whole(51, "08ebb572323df870");
-    shown("channels --only never-worse --bursts 4 --pairs 3 --format csv")
+    shown("channels --only never-worse --bursts 4 --rounds 3 --format csv")
         .whole(145, "8d6235e3a3ad1c98");
     shown("channels --only latency --set network_start_ns=2000").whole(30, "7ce2b4819b55a541");
     shown("channels --only thresholds --wide").whole(87, "f9cfef58bb40fed2");
@@ -105,7 +105,7 @@ fn several_costs_are_set() {
 /// Threads send by every channel, and the order of each sender is checked.
 #[test]
 fn threads_send_by_every_channel_and_the_order_of_each_sender() {
-    shown("channels --only real --pairs 3 --bursts 2 --policy static:3")
+    shown("channels --only real --rounds 3 --bursts 2 --policy static:3")
         .has_lines("channel empty_ns published_ns")
         .has("60 messages by shared memory and 60 messages by TCP came in the order sent.")
         .has("round-robin")

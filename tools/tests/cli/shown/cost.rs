@@ -11,7 +11,7 @@ fn a_list_in_the_worst_order_costs_what_the_paper_says() {
         .whole(4, "870fafeab6cc80e9");
     // In the best order a step each, of 1 us.
     shown(
-        "cost messages @thousand --order best --set queue.gamma_step_s=1e-6 --per-rank --format \
+        "cost messages @thousand --order best --set queue.gamma_step_s=1e-6 --per rank --format \
         csv",
     )
     .whole(6, "da39b6f014a034a3");
@@ -27,7 +27,7 @@ fn a_list_in_the_worst_order_costs_what_the_paper_says() {
 /// in all.
 #[test]
 fn every_column_of_a_small_list() {
-    shown("cost messages @two-phases --engine list --order worst --hops 2 --per-rank --format csv")
+    shown("cost messages @two-phases --engine list --order worst --hops 2 --per rank --format csv")
         .whole(12, "3ed5c3fc877b4831");
 }
 
@@ -48,7 +48,7 @@ fn recorded_runs_keep_every_message() {
         "application,,,106,,,,,,,,,,,0,,22.321600000000007,,,1,21.280000000000005,1.0416",
     );
     // Every rank takes part.
-    shown("cost messages --trace $recorder/mpi4py-4.dumpi.tar.xz --per-rank --format csv")
+    shown("cost messages --trace $recorder/mpi4py-4.dumpi.tar.xz --per rank --format csv")
         .whole(8, "a008864240f0b201");
 }
 
@@ -100,11 +100,11 @@ fn equal_arguments_give_equal_bytes_and_the_figure_has_all_numbers() {
 
 #[test]
 fn costs_as_people_read_them() {
-    shown("cost messages @mixed-phases --engine list --order worst --hops 3 --per-rank --wide")
+    shown("cost messages @mixed-phases --engine list --order worst --hops 3 --per rank --wide")
         .part("phase ranks messages bytes n_max postal_us max_rate_us node_aware_us bound_us third_us steps_us hops link_bytes contention_us slowest total_us", 27, "0b9c56e6416fe948");
     shown(
         "cost messages @mixed-phases --engine bins --bins 2 --order random --seed 7 --queue \
-        bound --total sum --per-rank --format csv",
+        bound --total sum --per rank --format csv",
     )
     .whole(18, "0cb485ce6cdba7cf");
     shown("cost messages @mixed-phases --queue third --set layout.processes_per_node=8 --set \

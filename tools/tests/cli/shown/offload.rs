@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn does_it_pay_as_people_read() {
-    shown("offload $recorder/fan-in-4.dumpi.tar.xz --per-rank --per-communicator --wide")
+    shown("offload $recorder/fan-in-4.dumpi.tar.xz --per rank,communicator --wide")
         .whole(30, "fd26370bfd98649b");
     shown("offload $minife-16/minife-16.dumpi.tar.xz $edge-4-mpich/edge-4-mpich.dumpi.tar.xz \
         --handlers 3 --format csv")
@@ -12,17 +12,17 @@ fn does_it_pay_as_people_read() {
     shown("offload $recorder/fan-in-4.dumpi.tar.xz --hardware --room 9 --engine bins --wide")
         .whole(39, "7ed446e40fe3a20a");
     shown(
-        "offload $recorder/lammps-4.dumpi.tar.xz --hardware --per-rank --per-communicator \
+        "offload $recorder/lammps-4.dumpi.tar.xz --hardware --per rank,communicator \
         --format csv",
     )
     .whole(7, "c6614705a74f862f");
     shown(
         "offload $minife-16/minife-16.dumpi.tar.xz --receives 4 --threshold 2 --profile generic \
-        --collectives linear --per-rank",
+        --collectives linear --per rank",
     )
     .whole(48, "5588e499493562bc");
     shown(
-        "offload $recorder/mpi4py-4.dumpi.tar.xz --per-communicator --set memory.l2_ns=300 \
+        "offload $recorder/mpi4py-4.dumpi.tar.xz --per communicator --set memory.l2_ns=300 \
         --handlers 1 --receives 2",
     )
     .whole(32, "b5ece757fbb02109");

@@ -121,13 +121,13 @@ fn receives_are_what_the_program_posted_and_pair_with_the_sends() {
 /// have to do.
 #[test]
 fn the_place_that_posts_late_is_found() {
-    shown("analyze $recorder/halo-2.dumpi.tar.xz --latency 0 --out @halo-2")
+    shown("analyze $recorder/halo-2.dumpi.tar.xz --set latency=0 --out @halo-2")
         .file("@halo-2/sites.csv")
         .whole(4, "58fcf689e168f233");
-    shown("analyze $recorder/halo-fortran-2.dumpi.tar.xz --latency 0 --out @halo-fortran-2")
+    shown("analyze $recorder/halo-fortran-2.dumpi.tar.xz --set latency=0 --out @halo-fortran-2")
         .file("@halo-fortran-2/sites.csv")
         .whole(5, "9a37dbed3ebef5f0");
-    shown("analyze $recorder/halo-2.dumpi.tar.xz --latency 0 --wide")
+    shown("analyze $recorder/halo-2.dumpi.tar.xz --set latency=0 --wide")
         .has("makes the unexpected queue grow")
         .has("320 of its 320 messages came first, and up to 8 waited at once")
         .has("The MPI_Irecv at halo+0x");

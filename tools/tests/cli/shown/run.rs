@@ -65,7 +65,7 @@ fn other_commands_read_the_logs() {
     shown("match --engine oracle tests/run/logs/rank-1-68bfde11.0.events")
         .whole(93, "b5518541edec4f74");
     shown("analyze tests/run/logs --check --engine all").has("checked: all pairs obey MPI's rules");
-    shown("offload tests/run/logs --per-rank --format csv").lines(4);
+    shown("offload tests/run/logs --per rank --format csv").lines(4);
     for line in [
         "predict --trace tests/run/logs --times fast --handlers 2",
         "predict --trace tests/run/logs --times recorded --handlers 2",

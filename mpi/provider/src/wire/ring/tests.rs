@@ -76,7 +76,7 @@ fn either_way(
     unsafe { sender.put(record, &list(payload), 0) }
 }
 
-/// Takes the next record, as a message that is read where it lies if `wanted` and possible. Both
+/// Takes the next record, as a message that is read in place if `wanted` and possible. Both
 /// ways give the same record.
 fn take(receiver: &mut RingReceiver, wanted: bool) -> Result<Option<(Record, Bytes)>, Broken> {
     let mut twin = RingReceiver {
