@@ -6,6 +6,7 @@
 //! two differences, which contain no start.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::env;
 use std::fmt::Write as _;
 use std::fs;
@@ -39,6 +40,12 @@ static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static MOST_HELD: AtomicUsize = AtomicUsize::new(0);
 
+thread_local! {
+    /// The same of one thread, for work that no other thread shares.
+    static HELD_HERE: Cell<isize> = const { Cell::new(0) };
+    static MOST_HELD_HERE: Cell<isize> = const { Cell::new(0) };
+}
+
 // SAFETY: the system's allocator does all work; the counts touch no memory of its.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -47,6 +54,9 @@ unsafe impl GlobalAlloc for Counting {
         BLOCKS.fetch_add(1, Relaxed);
         let held = HELD.fetch_add(layout.size(), Relaxed) + layout.size();
         MOST_HELD.fetch_max(held, Relaxed);
+        let held = HELD_HERE.get() + layout.size() as isize;
+        HELD_HERE.set(held);
+        MOST_HELD_HERE.set(held.max(MOST_HELD_HERE.get()));
         // SAFETY: the caller's promises are passed on.
         unsafe { System.alloc(layout) }
     }
@@ -54,6 +64,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         // ordering: a sum, as above.
         HELD.fetch_sub(layout.size(), Relaxed);
+        HELD_HERE.set(HELD_HERE.get() - layout.size() as isize);
         // SAFETY: the caller's promises are passed on.
         unsafe { System.dealloc(block, layout) }
     }

@@ -63,6 +63,12 @@ fn shards_in_any_order_are_the_whole() {
         ("compare spans memory --rounds 0 --engine bins", 3, 0),
         ("explore --example x5 --schedules 100", 3, 0),
         ("explore --example x5 --handlers 3 --bound 1", 3, 0),
+        ("explore --example x5 --handlers 3 --bound 2", 5, 0),
+        (
+            "explore --example x2 --handlers 3 --bound 2 --domains keyed",
+            2,
+            0,
+        ),
         (
             "explore --example x5 --schedules 200 --fault forcing-ignored",
             3,
