@@ -42,6 +42,7 @@ pub(crate) fn far_table(receives: usize, handlers: usize) -> Box<[[AtomicU64; FA
 
 #[cold]
 fn clear_far(words: &[AtomicU64; FAR_WORDS]) {
+    // ordering: the boundary clears the words between two blocks, which order it.
     words.iter().for_each(|word| word.store(0, Relaxed));
 }
 
@@ -82,7 +83,6 @@ impl<'a> Bookings<'a> {
     /// Clears the bits of a receive's last use, whose handlers are long done.
     #[inline]
     pub(crate) fn clear(self, receive: ReceiveId) {
-        // ordering: the boundary clears the words between two blocks, which order it.
         // SAFETY: the free list made the number.
         unsafe { unchecked(self.receives, receive) }
             .booking
