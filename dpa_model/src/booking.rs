@@ -23,20 +23,27 @@ const NEAR: usize = 64;
 const WORDS: usize = HANDLERS_MAX / 64;
 
 /// Words of a receive for the handlers from [`NEAR`] on.
-const FAR_WORDS: usize = WORDS - 1;
+pub(crate) const FAR_WORDS: usize = WORDS - 1;
 
 /// Bytes of a receive for the handlers from [`NEAR`] on.
-pub(crate) const FAR_BYTES: usize = FAR_WORDS * size_of::<AtomicU64>();
+pub(crate) const FAR_BYTES: usize = size_of::<[AtomicU64; FAR_WORDS]>();
 
 /// Number of receives in the table of far bits: none if all handlers fit the descriptor.
 pub(crate) fn far_receives(receives: usize, handlers: usize) -> usize {
     if handlers > NEAR { receives } else { 0 }
 }
 
-/// The table of far bits, [`FAR_WORDS`] words for each receive.
-pub(crate) fn far_table(receives: usize, handlers: usize) -> Box<[AtomicU64]> {
-    let words = FAR_WORDS * far_receives(receives, handlers);
-    (0..words).map(|_| AtomicU64::new(0)).collect()
+/// The table of far bits, by receive.
+pub(crate) fn far_table(receives: usize, handlers: usize) -> Box<[[AtomicU64; FAR_WORDS]]> {
+    (0..far_receives(receives, handlers))
+        .map(|_| core::array::from_fn(|_| AtomicU64::new(0)))
+        .collect()
+}
+
+#[cold]
+fn clear_far(words: &[AtomicU64; FAR_WORDS]) {
+    // ordering: the boundary clears the words between two blocks, which order it.
+    words.iter().for_each(|word| word.store(0, Relaxed));
 }
 
 #[inline]
@@ -48,24 +55,17 @@ fn bit(handler: usize) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bookings<'a> {
     pub(crate) receives: &'a [Descriptor],
-    /// Empty, or [`FAR_WORDS`] words for each receive.
-    pub(crate) far: &'a [AtomicU64],
+    /// The bits of the handlers from [`NEAR`] on; empty if the NIC has no such handlers.
+    pub(crate) far: &'a [[AtomicU64; FAR_WORDS]],
 }
 
 impl<'a> Bookings<'a> {
-    /// The words of a receive for the handlers from [`NEAR`] on, if the NIC has such handlers.
-    #[inline]
-    fn far_words(self, receive: ReceiveId) -> &'a [AtomicU64] {
-        let first = receive.index() * FAR_WORDS;
-        self.far.get(first..first + FAR_WORDS).unwrap_or_default()
-    }
-
     #[inline]
     fn word(self, receive: ReceiveId, handler: usize) -> &'a AtomicU64 {
         if handler < NEAR {
             &self.receives[receive].booking
         } else {
-            &self.far_words(receive)[handler / 64 - 1]
+            &self.far[receive.index()][handler / 64 - 1]
         }
     }
 
@@ -83,20 +83,13 @@ impl<'a> Bookings<'a> {
     /// Clears the bits of a receive's last use, whose handlers are long done.
     #[inline]
     pub(crate) fn clear(self, receive: ReceiveId) {
-        // ordering: the boundary clears the words between two blocks, which order it.
         // SAFETY: the free list made the number.
         unsafe { unchecked(self.receives, receive) }
             .booking
             .store(0, Relaxed);
-        if !self.far.is_empty() {
-            self.clear_far(receive);
+        if let Some(far) = self.far.get(receive.index()) {
+            clear_far(far);
         }
-    }
-
-    #[cold]
-    fn clear_far(self, receive: ReceiveId) {
-        let words = self.far_words(receive);
-        words.iter().for_each(|word| word.store(0, Relaxed));
     }
 
     /// Whether a handler below `handler` has booked the receive.
@@ -107,7 +100,8 @@ impl<'a> Bookings<'a> {
         if handler < NEAR {
             return below(near, bit(handler) - 1);
         }
-        let words = core::iter::once(near).chain(self.far_words(receive));
+        let far = self.far.get(receive.index()).into_iter().flatten();
+        let words = core::iter::once(near).chain(far);
         words
             .zip(HandlerSet::below(handler).0)
             .any(|(word, bits)| below(word, bits))
@@ -190,7 +184,7 @@ mod tests {
     fn all_have_booked_when_the_last_has() {
         for handlers in [1, 2, 63, 64, 65, 128, 200, HANDLERS_MAX] {
             let (receives, far) = (table(1), far_table(1, handlers));
-            assert_eq!(far.len(), FAR_WORDS * usize::from(handlers > NEAR));
+            assert_eq!(far.len(), usize::from(handlers > NEAR));
             let bookings = Bookings {
                 receives: &receives,
                 far: &far,

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use crate::arrivals::Arrivals;
 use crate::bin::Bin;
 use crate::block::Block;
-use crate::booking::Bookings;
+use crate::booking::{Bookings, FAR_WORDS};
 use crate::buffers::Buffers;
 use crate::counters::{BlockSizes, BoundaryCounters, SenderCounters};
 use crate::descriptor::Descriptor;
@@ -44,7 +44,7 @@ pub(crate) struct Shared {
     /// Payloads of forwarded messages, one buffer per position of the completion ring.
     pub(crate) staging: Buffers,
     pub(crate) receives: Box<[Descriptor]>,
-    pub(crate) far_bits: Box<[AtomicU64]>,
+    pub(crate) far_bits: Box<[[AtomicU64; FAR_WORDS]]>,
     pub(crate) bins: Box<[Bin]>,
     /// Written by the boundary, constant inside a block.
     pub(crate) views: Box<[PlainCell<CommView>]>,

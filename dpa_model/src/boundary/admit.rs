@@ -174,9 +174,7 @@ impl Boundary {
             return 0;
         }
         let labels = &mut control.labels;
-        let entered = by_class!(class, CLASS => {
-            batch.enter_all::<{ CLASS as usize }>(labels, free_receives)
-        });
+        let entered = batch.enter_all(class, labels, free_receives);
         nic.boundary_counters.posts_admitted.add(entered as u64);
         self.count_entered(nic, comm, class, entered as u32);
         entered

@@ -55,13 +55,13 @@ impl PostBatch<'_> {
     /// receive. Returns how many. A separate loop without calls, so that its values stay in
     /// registers.
     #[inline(never)]
-    pub(super) fn enter_all<const CLASS: usize>(
+    pub(super) fn enter_all(
         &self,
+        class: WildcardClass,
         labels: &mut Labels,
         free: &mut FreeList<ReceiveId>,
     ) -> usize {
         let batch = Self { ..*self };
-        let class = WildcardClass::ALL[CLASS];
         let mut own = *labels;
         let (mut posts, mut collisions) = (0, 0);
         for receive in free.upcoming() {
