@@ -236,8 +236,9 @@ impl Run {
         Some(self.each_rank(|at| merged.order(at)))
     }
 
-    /// What `look` finds in the order at each rank, which a rank has by itself: one of these orders
-    /// is held at a time. `None` for other orders, and for [`OrderChoice::Time`] without wall times.
+    /// What `look` finds in the order at each rank. These are orders that a rank has by itself, and
+    /// one of them is held at a time. `None` for others, and for [`OrderChoice::Time`] without wall
+    /// times.
     pub(super) fn look_at_orders<T: Send>(
         &self,
         choice: OrderChoice,

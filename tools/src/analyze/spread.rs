@@ -49,8 +49,8 @@ impl Spread {
     /// the chosen order first. Order logs have one order, the real one.
     ///
     /// # Complexity
-    /// One simulation, or one order and engine at each rank, for each further order, up to 40 million sends, receives and probes
-    /// in all orders together. Orders beyond are left out.
+    /// One simulation, or one order and engine at each rank, for each further order. They take up
+    /// to 40 million sends, receives and probes together. Orders beyond are left out.
     pub fn of(run: &Run, network: Network, known: Vec<InOrder>) -> Self {
         let mut spread = Self {
             orders: known,

@@ -93,8 +93,12 @@ fn estimate<E>(lengths: &[u64], read: impl Fn(usize) -> Result<u128, E>) -> Resu
         of_length += length(at);
     }
     let rest: u128 = by_length.iter().map(|&at| length(at)).sum();
-    // Where most messages come, more of them wait.
-    Ok(read(largest)? * 3 / 2 + some * rest / of_length.max(1))
+    let rest = some * rest / of_length.max(1);
+    let largest = read(largest)?;
+    // What a rank has beyond the others may all wait there at a time.
+    let mean = rest.checked_div(by_length.len() as u128);
+    let waiting = largest.saturating_sub(mean.unwrap_or(largest));
+    Ok(largest + waiting + rest)
 }
 
 /// The length of each rank's trace; `None` if a format does not say it beforehand.
@@ -200,12 +204,13 @@ mod tests {
                 Ok::<_, ()>(3 * u128::from(lengths[at]))
             };
             let others: u64 = lengths.iter().sum::<u64>() - most;
-            let expected = u128::from(9 * most / 2 + 3 * others);
+            let expected = u128::from(6 * most - 3 * others / 511 + 3 * others);
             assert_eq!(estimate(&lengths, read), Ok(expected), "{place}");
             assert_eq!(reads.get(), 9);
         }
         assert_eq!(estimate(&[], |_| Err(())), Ok(0));
-        assert_eq!(estimate(&[7], |at| Ok::<_, ()>(10 + at as u128)), Ok(15));
+        assert_eq!(estimate(&[7], |at| Ok::<_, ()>(10 + at as u128)), Ok(10));
+        assert_eq!(estimate(&[7, 7], |_| Ok::<_, ()>(10)), Ok(20));
     }
 
     /// All ranks are counted: 8 of 8, and 4 of 7.
