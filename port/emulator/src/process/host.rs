@@ -153,14 +153,20 @@ calls! {
             return Err(format!("a buffer of {bytes} bytes; at least {STREAM_BYTES}").into());
         }
         let mut streams = process.streams();
-        if streams.len() == STREAMS {
-            return Err(format!("more than {STREAMS} streams").into());
-        }
+        let full = || format!("more than {STREAMS} streams");
+        let at = match streams.len() {
+            STREAMS => streams.iter().position(Option::is_none).ok_or_else(full)?,
+            unused => unused,
+        };
         // The API reads a level of 0, which prints nothing, as the default.
         let level = if attr.level == 0 { 4 } else { attr.level };
         let waits = (attr.mode != 0).then_some(attr.bytes);
-        streams.push(Some(Stream { file, level, waits, held: Vec::new() }));
-        let number = (process.id << 8) | (streams.len() as u32 - 1);
+        let made = Some(Stream { file, level, waits, held: Vec::new() });
+        match streams.get_mut(at) {
+            Some(slot) => *slot = made,
+            None => streams.push(made),
+        }
+        let number = (process.id << 8) | at as u32;
         if !thread.is_null() {
             // SAFETY: a place for a thread, by the API's contract. Messages have none.
             unsafe { thread.write(libc::pthread_self()) };

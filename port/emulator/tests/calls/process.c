@@ -295,6 +295,16 @@ static void process_calls(void)
 	SAYS(flexio_msg_stream_destroy(batch), 1,
 		"dpa: flexio_msg_stream_destroy: Stream: it does not exist any more");
 	SAYS(CALL(process, say, 255, 1, 110), 11, "110 to all");
+	/* The number of a stream that is gone is used again when all have been. */
+	for (int number = 2; number < 255; number++) {
+		IS(flexio_msg_stream_create(process, &msg_stream_attr, stdout, NULL, &batch), 0);
+		IS(flexio_msg_stream_get_id(batch), number);
+	}
+	IS(flexio_msg_stream_create(process, &msg_stream_attr, stdout, NULL, &batch), 0);
+	IS(flexio_msg_stream_get_id(batch), 1);
+	SAYS(flexio_msg_stream_create(process, &msg_stream_attr, stdout, NULL, &stream3), 1,
+		"dpa: flexio_msg_stream_create: more than 255 streams");
+	SAYS(CALL(process, say, 1, 3, 111), 9, "111 to 1");
 
 	/* A process ends by itself, another by a crash, and one beside goes on. */
 	IS(flexio_process_create(context, calls, NULL, &third), 0);
