@@ -664,37 +664,37 @@ fn reported(name: &str, part: fn(&mut String) -> std::fmt::Result) -> String {
 #[test]
 fn runs_are_as_written_down() {
     expect![[r#"
-        bluefield3, as it is: all kinds of events | 32 | e1cde684ff0d3117
-        bluefield3, off: all kinds of events | 32 | 95073c3edc9fac1c
-        bluefield3, off, early check: all kinds of events | 32 | 002472e60d9a20f8
-        bluefield3, literal: all kinds of events | 32 | cd69d5eef5fb72e6
-        bluefield3, sequence: all kinds of events | 32 | e1cde684ff0d3117
-        bluefield3, no hashes in the header: all kinds of events | 32 | 140fe16a8ea142f6
-        bluefield3, lazy: all kinds of events | 33 | 6f1b96b4f4af2577
-        bluefield3, eager: all kinds of events | 33 | 6f1b96b4f4af2577
-        bluefield3, domains: all kinds of events | 31 | c8e261c5cf228571
-        bluefield3, domains and lanes: all kinds of events | 31 | c8e261c5cf228571
-        bluefield3, 512 bytes are eager: all kinds of events | 33 | dc3ae2ceac02da66
-        bluefield3, 65 bytes are eager: all kinds of events | 33 | 5c3661755a1ac5c4
-        bluefield3, 8192 bytes are eager: all kinds of events | 32 | b3d751a72e5d0ed7
-        bluefield3, commands are free: all kinds of events | 32 | 6b7051cb7eb09a4c
-        bluefield3, one bin: all kinds of events | 32 | 7f3be6352b52557c
-        bluefield3, eight receives: all kinds of events | 31 | bdb9addf6a411428
-        bluefield3, lanes: all kinds of events | 31 | 7bfe7cd541efb837
-        bluefield3, spread: all kinds of events | 32 | e1cde684ff0d3117
-        bluefield3, packed: all kinds of events | 32 | d2f8c91690c6ed38
-        bluefield3, overlap of all: all kinds of events | 32 | a5c73ed3ee82b6d6
-        bluefield3, no overlap: all kinds of events | 32 | e0cbace8126ec80c
-        bluefield3, the leader ends: all kinds of events | 32 | 88589d14cf8e2544
-        bluefield3, the leader begins: all kinds of events | 32 | ba61aa10a84e4afd
-        bluefield3, a walk by threes: all kinds of events | 32 | 2af84d91b0bc34eb
-        bluefield3, one handler: all kinds of events | 23 | 60226c4f5dfefe78
-        bluefield3, eight handlers: all kinds of events | 32 | 69ae940ccc8f2947
-        bluefield3: at recorded times | 29 | 1f13c7fbed78a9d4
-        bluefield3-instructions, as it is: all kinds of events | 34 | 165449acbf3fc768
-        bluefield3-instructions, off: all kinds of events | 34 | d089245ab0fc7f45
-        bluefield3-instructions, domains: all kinds of events | 33 | 1161fa170a75525b
-        bluefield3-instructions: at recorded times | 31 | 4cf15e83c738fa88
+        bluefield3, as it is: all kinds of events | 32 | 3bce111445e84617
+        bluefield3, off: all kinds of events | 32 | 1d0b5c453bb04178
+        bluefield3, off, early check: all kinds of events | 32 | 9455796ccb6c384c
+        bluefield3, literal: all kinds of events | 32 | 1b25692e667300c4
+        bluefield3, sequence: all kinds of events | 32 | 3bce111445e84617
+        bluefield3, no hashes in the header: all kinds of events | 32 | 95fed1e31e72bf5c
+        bluefield3, lazy: all kinds of events | 33 | c4a725f86d4ad68b
+        bluefield3, eager: all kinds of events | 33 | c4a725f86d4ad68b
+        bluefield3, domains: all kinds of events | 31 | 5362bebc7cc0e695
+        bluefield3, domains and lanes: all kinds of events | 31 | 5362bebc7cc0e695
+        bluefield3, 512 bytes are eager: all kinds of events | 33 | f12f6b424e3329d6
+        bluefield3, 65 bytes are eager: all kinds of events | 33 | 5ba9bb178a0c0c4d
+        bluefield3, 8192 bytes are eager: all kinds of events | 32 | 6649c54524702dc9
+        bluefield3, commands are free: all kinds of events | 32 | 930476750152cfbe
+        bluefield3, one bin: all kinds of events | 32 | 3c1524b377fc15e2
+        bluefield3, eight receives: all kinds of events | 31 | 30c32b32b6493229
+        bluefield3, lanes: all kinds of events | 31 | 1bc50ecf191a7e60
+        bluefield3, spread: all kinds of events | 32 | 3bce111445e84617
+        bluefield3, packed: all kinds of events | 32 | 89f536d07b3cc195
+        bluefield3, overlap of all: all kinds of events | 32 | f886a4f11389ae71
+        bluefield3, no overlap: all kinds of events | 32 | 5dee78ddb5bd0f2c
+        bluefield3, the leader ends: all kinds of events | 32 | 6fb92649832b4f55
+        bluefield3, the leader begins: all kinds of events | 32 | 2cd4223a884ef44f
+        bluefield3, a walk by threes: all kinds of events | 32 | 7bb9b3f6ffcd9f02
+        bluefield3, one handler: all kinds of events | 23 | 1699400ffcaf54cf
+        bluefield3, eight handlers: all kinds of events | 32 | 3854aab491fe6dfa
+        bluefield3: at recorded times | 29 | 6223e0bd96af99dc
+        bluefield3-instructions, as it is: all kinds of events | 34 | 9c9b36ba68138477
+        bluefield3-instructions, off: all kinds of events | 34 | ab4fb6cfff0b8161
+        bluefield3-instructions, domains: all kinds of events | 33 | d221ca39dbd0fd70
+        bluefield3-instructions: at recorded times | 31 | df121b63813b9292
     "#]]
     .assert_eq(&digests(&reported("runs", runs)));
 }
@@ -743,8 +743,8 @@ fn rates_are_as_written_down() {
 #[test]
 fn profiles_are_as_written_down() {
     expect![[r#"
-        Profiles and their costs | 13 | 1214e1c55dc31218
-        What an override sets, what it takes, and the times that it changes | 101 | eb6961237fa69400
+        Profiles and their costs | 13 | a787bd6a101a16e9
+        What an override sets, what it takes, and the times that it changes | 101 | 410ce4fbb03e59a5
         What no override takes | 14 | 017cfd3524542aef
     "#]]
     .assert_eq(&digests(&reported("profiles", profiles)));
@@ -755,7 +755,7 @@ fn fits_are_as_written_down() {
     expect![[r#"
         Fits | 20 | dd0db3a586ace97b
         bluefield3 | 12 | 3cdec72bd4365d9b
-        bluefield3-instructions | 10 | 487bf2c4db796ac6
+        bluefield3-instructions | 10 | b7dcae5f94613d66
         What no fit takes, and sensitivity | 11 | 020df006ef3dfae3
     "#]]
     .assert_eq(&digests(&reported("fits", fits)));
