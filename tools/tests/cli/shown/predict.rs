@@ -201,7 +201,7 @@ fn a_run_in_detail() {
     shown(
         "predict handlers --handlers 2 --scenario mixed:50 --domains keyed --format csv --seed 4",
     )
-    .whole(44, "7dad30883c31507a");
+    .whole(44, "6a72f117c5f3204c");
     shown(
         "predict handlers --handlers 2 --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --rank 3 \
         --wide",
