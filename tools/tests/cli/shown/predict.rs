@@ -206,10 +206,10 @@ fn a_run_in_detail() {
         "predict handlers --handlers 2 --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --rank 3 \
         --wide",
     )
-    .whole(60, "2c2e1bfef202a427");
-    shown("predict stream --handlers 2 < @explored").whole(63, "a2d6c138969427c9");
+    .whole(60, "1b0e00c65316b755");
+    shown("predict stream --handlers 2 < @explored").whole(63, "e77955a736fb9a3a");
     shown("predict stream --handlers 3 --receives 1 --free-posts --format csv @calls")
-        .whole(47, "e7c6d5689af98c76");
+        .whole(47, "dbaa1d1a56f339a3");
 }
 
 #[test]
