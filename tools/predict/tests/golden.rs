@@ -744,7 +744,7 @@ fn rates_are_as_written_down() {
 fn profiles_are_as_written_down() {
     expect![[r#"
         Profiles and their costs | 13 | a787bd6a101a16e9
-        What an override sets, what it takes, and the times that it changes | 101 | 410ce4fbb03e59a5
+        What an override sets, what it takes, and the times that it changes | 101 | 615a177acd995d0a
         What no override takes | 14 | 017cfd3524542aef
     "#]]
     .assert_eq(&digests(&reported("profiles", profiles)));
