@@ -42,7 +42,7 @@ struct Word {
     content: u128,
     /// The hash of the word with its content; 0 if nobody has written it.
     hash: u128,
-    /// Bitmap of the workers that have read it since their last poll in vain.
+    /// Bitmap of the workers that have read it since their last failed poll.
     looked_at: u64,
 }
 
@@ -53,7 +53,7 @@ struct State {
     words: Vec<Word>,
     /// The sum of the hashes of all words, which changes with each write.
     memory: u128,
-    /// Bitmap of the workers whose last poll was in vain, and no word that they read has changed.
+    /// Bitmap of the workers whose last poll failed, and no word that they read has changed.
     blocked: u64,
     /// Bitmap of the workers that were preempted, and no other worker has met their next step.
     asleep: u64,
@@ -248,7 +248,7 @@ pub(crate) fn next(worker: usize) -> Option<u32> {
     STATE.with_borrow(|state| Some(state.workers.get(worker)?.next?.0))
 }
 
-/// Bitmap of the workers whose poll would be in vain again.
+/// Bitmap of the workers whose poll would fail again.
 pub(crate) fn blocked() -> u64 {
     STATE.with_borrow(|state| state.blocked)
 }
@@ -349,7 +349,7 @@ mod tests {
         ));
         assert!(same(Look(1), Look(1)) && same(Change(1), Change(2)));
         assert!(!same(Change(1), Look(1)) && !same(Change(1), Change(1)));
-        // Polls in vain.
+        // Failed polls.
         let poll = |value| [(0, Load(1, value)), (0, Pause)];
         let twice = after(&[poll(3), poll(3)].concat());
         assert_eq!(twice, after(&[poll(3), poll(3), poll(3)].concat()));

@@ -52,7 +52,7 @@ pub(crate) struct Tree {
     pub(crate) state: fn() -> u128,
     /// The atomic word to which a worker has come.
     pub(crate) next: fn(usize) -> Option<u32>,
-    /// Bitmap of the workers whose poll would be in vain again.
+    /// Bitmap of the workers whose poll would fail again.
     pub(crate) blocked: fn() -> u64,
     /// Bitmap of the workers that sleep.
     pub(crate) asleep: fn() -> u64,
