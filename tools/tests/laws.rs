@@ -41,7 +41,7 @@ static HELD: AtomicUsize = AtomicUsize::new(0);
 static MOST_HELD: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// The same of one thread, for work that no other thread shares.
+    /// The same counts for one thread, whose work no other thread shares.
     static HELD_HERE: Cell<isize> = const { Cell::new(0) };
     static MOST_HELD_HERE: Cell<isize> = const { Cell::new(0) };
 }
@@ -356,6 +356,21 @@ fn engines_take_steps_in_proportion() {
     }
 }
 
+/// Makes a communicator from another one of the rank, by their handles.
+fn derive(program: &mut Program, how: How, parent: u8, new: u8) {
+    let copied = LocalComm {
+        number: 10 + u32::from(new),
+        ..program.comms[0]
+    };
+    program.comms.push(copied);
+    program.origins.push(Origin::Comm {
+        how,
+        connection: None,
+        parent: Some(parent.into()),
+        new: Some(new.into()),
+    });
+}
+
 /// A ring whose ranks also split the world into halves, and copy their half.
 fn dividing(ranks: u32) -> Vec<Program> {
     let mut programs = ring(ranks, 1);
@@ -364,19 +379,8 @@ fn dividing(ranks: u32) -> Vec<Program> {
             color: Some(2 * program.rank / ranks),
             key: 0,
         };
-        for (how, parent, new) in [(half, 0, 2), (How::Dup, 2, 3)] {
-            let copied = LocalComm {
-                number: 10 + u32::from(new),
-                ..program.comms[0]
-            };
-            program.comms.push(copied);
-            program.origins.push(Origin::Comm {
-                how,
-                connection: None,
-                parent: Some(parent),
-                new: Some(new),
-            });
-        }
+        derive(program, half, 0, 2);
+        derive(program, How::Dup, 2, 3);
     }
     programs
 }
@@ -396,17 +400,7 @@ fn grouped(ranks: u32) -> Vec<Program> {
         ];
         let groups = groups.map(|(how, new)| Origin::Group { how, new });
         program.origins.extend(groups);
-        let copied = LocalComm {
-            number: 10,
-            ..program.comms[0]
-        };
-        program.comms.push(copied);
-        program.origins.push(Origin::Comm {
-            how: How::Create { group: half },
-            connection: None,
-            parent: Some(0),
-            new: Some(2),
-        });
+        derive(program, How::Create { group: half }, 0, 2);
     }
     programs
 }
@@ -438,19 +432,8 @@ fn facing(ranks: u32) -> Vec<Program> {
             remote_leader: ((1 - own) * half) as i32,
             tag: 0,
         };
-        for (how, parent, new) in [(split, 0, 2), (join, 2, 3)] {
-            let copied = LocalComm {
-                number: 10 + u32::from(new),
-                ..program.comms[0]
-            };
-            program.comms.push(copied);
-            program.origins.push(Origin::Comm {
-                how,
-                connection: None,
-                parent: Some(parent),
-                new: Some(new),
-            });
-        }
+        derive(&mut program, split, 0, 2);
+        derive(&mut program, join, 2, 3);
         program
     };
     (0..ranks).map(program).collect()

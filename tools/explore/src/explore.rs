@@ -155,7 +155,7 @@ pub struct Effort {
     pub threads: usize,
     /// Whether the schedules behind a state are explored only once.
     pub once_a_state: bool,
-    /// Most memory of what is known of states.
+    /// Maximum memory of the known states, in bytes.
     pub known_bytes: usize,
     /// Whether a handler is preempted only before a step that may meet another handler's: it reads
     /// what another one writes, or the reverse. The schedules left out are equivalent to others,
@@ -400,11 +400,11 @@ fn of_bound(
     (report, met)
 }
 
-/// Most beginnings of schedules. With more shards, some have no schedules.
+/// Maximum number of subtrees. Where there are more shards, some of them have no schedules.
 const BEGINNINGS_MAX: usize = 100_000;
 
-/// The beginnings of all schedules: at least `count` if there are so many, and at most `most`. They
-/// are the same ones in every process.
+/// The choices that lead to each subtree of the schedules. There are at least `count` subtrees,
+/// unless the tree is smaller, and at most `most`. Every process finds the same ones.
 fn beginnings(setup: &Setup, tree: &Tree, count: u64, most: usize) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::new()];
     if count <= 1 {

@@ -173,8 +173,11 @@ fn sum(order: String, parts: &[[u64; 2]]) -> InOrder {
 /// Messages that found a posted receive, and others.
 fn count_rank(view: RankView<'_>, order: &Order) -> [u64; 2] {
     // Few bins for few events; the counts do not depend on them.
-    let bins = order.len().next_power_of_two().min(128);
-    let mut engine = BinEngine::new(BinCount::new(bins as u32).unwrap_or_default());
+    let bins = order.len().clamp(1, 128).next_power_of_two();
+    let bins = u32::try_from(bins)
+        .ok()
+        .and_then(|bins| BinCount::new(bins).ok());
+    let mut engine = BinEngine::new(bins.expect("1 to 128 bins"));
     let mut counts = [0; 2];
     for happening in order.iter() {
         match happening {

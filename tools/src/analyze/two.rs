@@ -83,8 +83,8 @@ comm,recv_rank,recv_op,send_rank,send_op,tag,bytes,posted_src,posted_tag
     }
 }
 
-/// A pair of ranks from `base` on: the first sends, and the second receives in turn, of so many
-/// messages of so many bytes.
+/// The calls of ranks `base` and `base + 1`. The first sends `messages` messages of `bytes` bytes,
+/// and the second receives them in turn.
 fn pair(base: u32, messages: u32, bytes: u32, is_late: bool) -> String {
     let (from, to) = (base, base + 1);
     let mut text = String::new();

@@ -118,7 +118,10 @@ fn set(network: &mut Network, pair: &str) -> Result<(), String> {
     let number = || value.parse::<u64>().map_err(|error| error.to_string());
     match key {
         "latency" => network.latency_ns = number()?,
-        "bandwidth" => network.bytes_per_us = number()?.max(1),
+        "bandwidth" => match number()? {
+            0 => return Err("must be at least 1".to_owned()),
+            some => network.bytes_per_us = some,
+        },
         "jitter" => network.jitter_ns = number()?,
         "compute" => network.compute = factor(value)?,
         _ => {

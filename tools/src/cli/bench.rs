@@ -439,6 +439,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.scaling {
         return scaling::run(args);
     }
+    if args.one_thread && args.keeps(Keep::Placements) {
+        let what = "--one-thread has no placements: leave them out of --keep";
+        return Err(BadInput(what.to_owned()).into());
+    }
     let mut args = args.clone();
     let machine = Machine::this();
     let why_one_thread = one_thread(&mut args, &machine);

@@ -362,7 +362,7 @@ fn what_waits_is_told() {
             "{name}"
         );
     }
-    // Up to 256 are told one by one, of which one is an answer to a request.
+    // The file lists at most 256 entries. One of them is the answer to a request.
     let (mut posted, mut text) = (4, String::new());
     for (request, receives, told) in [("??", 255, 255), ("???", 256, 256), ("????", 304, 256)] {
         (posted..receives).for_each(|tag| post(user | (100 + tag), IGNORED, to_a, 1));

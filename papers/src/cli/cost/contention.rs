@@ -137,7 +137,7 @@ mod tests {
     /// The model walks up to 2^26 paths.
     #[test]
     fn paths_have_a_bound() {
-        // One router of so many nodes, with so many processes each.
+        // One router has `nodes` nodes, and each node has `processes` processes.
         for (nodes, processes, fits) in
             [(8191, 8193, true), (8192, 8192, true), (8065, 8321, false)]
         {

@@ -45,8 +45,8 @@ pub(crate) struct Known {
     forgotten: AtomicU64,
 }
 
-/// Memory of a table with room for so many states: hashbrown fills 7 of 8 places, each with a byte
-/// of its own.
+/// Memory of a table with room for `room` states, in bytes. hashbrown fills 7 of 8 places, and has
+/// a control byte for each place.
 fn table(room: usize) -> usize {
     match room {
         0 => 0,

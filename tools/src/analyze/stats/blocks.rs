@@ -41,7 +41,7 @@ impl BlockStats {
     }
 }
 
-/// Most bins of each table: they affect the length of searches, not their results.
+/// Maximum number of bins of each table. It affects the length of searches, not their results.
 const BINS: usize = 64;
 
 /// Most queue entries: nearly all runs of messages form whole blocks. Like the tables the queues of
@@ -49,8 +49,8 @@ const BINS: usize = 64;
 const QUEUE: usize = 1024;
 const _: () = assert!(QUEUE >= 2 * dpa_model::HANDLERS_MAX);
 
-/// Most entries of the command queue. Commands that wait for room change no block: the messages
-/// before them are there.
+/// Maximum length of the command queue. A command that waits for room changes no block, since the
+/// messages before it have arrived.
 const COMMANDS: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +161,7 @@ fn run_with(
         comms: HashMap::default(),
         requests: HashMap::default(),
         arrivals: 0,
-        bins: bins as u32,
+        bins: u32::try_from(bins).expect("at most BINS"),
     };
     for happening in order.iter() {
         feed.happens(view, happening);
